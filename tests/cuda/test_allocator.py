@@ -1,6 +1,5 @@
 """The allocator of device memory: random use, streams, devices, fragmentation, running out of it."""
 
-import ctypes
 import itertools
 import os
 import random
@@ -11,13 +10,9 @@ import pytest
 
 import adjoint as torch
 
+from .driver import STANDIN, fail, standin_only
+
 MB = 1 << 20
-STANDIN = torch.cuda.is_available() and torch.cuda.get_device_name() == "Stand-in"
-standin_only = pytest.mark.skipif(not STANDIN, reason="the stand-in driver fails when it is told to")
-
-
-def driver():
-    return ctypes.CDLL(os.path.join(os.environ["ADJOINT_CUDA_LIBRARIES"], "libcuda.so.1"))
 
 
 def block(nbytes, device="cuda"):
@@ -206,9 +201,9 @@ def test_kept_memory_is_given_back_before_it_fails():
 
 @standin_only
 def test_a_driver_that_fails_once():
-    driver().standin_fail(b"cuMemAlloc_v2", 2, 0)
+    fail("cuMemAlloc_v2", 2)
     assert block(30 * MB).numel() == 30 * MB
-    driver().standin_fail(b"cuMemAlloc_v2", 700, 0)
+    fail("cuMemAlloc_v2", 700)
     with pytest.raises(RuntimeError, match=r"an illegal memory access .*, in allocating memory"):
         block(40 * MB)
     assert block(40 * MB).numel() == 40 * MB
@@ -219,7 +214,7 @@ def test_nothing_leaks_on_failure():
     x = torch.ones(10, device="cuda")
     torch.cuda.synchronize()
     before = torch.cuda.memory_allocated()
-    driver().standin_fail(b"cuLaunchKernel", 700, 0)
+    fail("cuLaunchKernel", 700)
     with pytest.raises(RuntimeError, match="launching a kernel"):
         x + 1
     assert torch.cuda.memory_allocated() == before

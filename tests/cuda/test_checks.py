@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from . import standin
+from .driver import driver
 
 pytestmark = pytest.mark.skipif("ADJOINT_STANDIN_FOLDER" not in os.environ, reason="needs the stand-in driver")
 
@@ -70,22 +71,22 @@ TEXT = "struct Args {{ float* data; }};\nADJOINT_KERNEL(Args, 64) {{ {} }}\n"
 
 def run(text, blocks):
     """Compiles and runs a kernel of 64 threads that has a memory of 64 floats."""
-    driver = ctypes.CDLL(os.path.join(os.environ["ADJOINT_CUDA_LIBRARIES"], "libcuda.so.1"))
+    standin = driver()
     program, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
     address, size = ctypes.c_ulonglong(), ctypes.c_size_t()
     names, texts = (ctypes.c_char_p * 1)(b"elementwise.h"), (ctypes.c_char_p * 1)(b"")
-    assert driver.nvrtcCreateProgram(ctypes.byref(program), text.encode(), None, 1, texts, names) == 0
-    assert driver.nvrtcCompileProgram(program, 0, None) == 0
-    driver.nvrtcGetCUBINSize(program, ctypes.byref(size))
+    assert standin.nvrtcCreateProgram(ctypes.byref(program), text.encode(), None, 1, texts, names) == 0
+    assert standin.nvrtcCompileProgram(program, 0, None) == 0
+    standin.nvrtcGetCUBINSize(program, ctypes.byref(size))
     code = ctypes.create_string_buffer(size.value)
-    driver.nvrtcGetCUBIN(program, code)
-    assert driver.cuInit(0) == 0
-    assert driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(64 * 4)) == 0
-    assert driver.cuModuleLoadData(ctypes.byref(module), code) == 0
-    assert driver.cuModuleGetFunction(ctypes.byref(function), module, b"kernel") == 0
+    standin.nvrtcGetCUBIN(program, code)
+    assert standin.cuInit(0) == 0
+    assert standin.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(64 * 4)) == 0
+    assert standin.cuModuleLoadData(ctypes.byref(module), code) == 0
+    assert standin.cuModuleGetFunction(ctypes.byref(function), module, b"kernel") == 0
     given = (ctypes.c_void_p * 1)(ctypes.addressof(address))
-    assert driver.cuLaunchKernel(function, blocks, 1, 1, 64, 1, 1, 0, None, given, None) == 0
-    assert driver.cuCtxSynchronize() == 0
+    assert standin.cuLaunchKernel(function, blocks, 1, 1, 64, 1, 1, 0, None, given, None) == 0
+    assert standin.cuCtxSynchronize() == 0
 
 
 def findings(folder, body, blocks=1):

@@ -5,7 +5,7 @@ import pytest
 import adjoint as torch
 
 from .both import assert_near
-from .launches import counted
+from .driver import counted
 
 functional = torch.nn.functional
 # Rows of one class, of less than a packet, of packets and a rest, and as long as need several turns of a block.

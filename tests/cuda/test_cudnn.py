@@ -1,12 +1,13 @@
 """The tests of convolutions and recurrent networks once more, through cuDNN's functions; without it, own kernels."""
 
-import ctypes
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from .driver import count
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 WITHIN = "ADJOINT_TESTS_WITHIN_CUDNN"
@@ -35,8 +36,7 @@ def test_through_cudnn(folder, tmp_path):
 
 @pytest.mark.skipif(WITHIN not in os.environ, reason="a part of the test before")
 def test_it_was_called():
-    library = ctypes.CDLL(str(Path(os.environ["ADJOINT_CUDA_LIBRARIES"]) / "libcuda.so.1"))
-    assert library.standin_count(b"cudnnConvolution") > 100
-    for name in (b"cudnnRNNForward", b"cudnnRNNBackwardData_v8", b"cudnnRNNBackwardWeights_v8"):
-        assert library.standin_count(name) > 50
-    assert library.standin_count(b"cudnnConvolution of halves") >= 18  # both types, in all dimensions, all three ways
+    assert count("cudnnConvolution") > 100
+    for name in ("cudnnRNNForward", "cudnnRNNBackwardData_v8", "cudnnRNNBackwardWeights_v8"):
+        assert count(name) > 50
+    assert count("cudnnConvolution of halves") >= 18  # both types, in all dimensions, all three ways

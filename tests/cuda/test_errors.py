@@ -1,6 +1,5 @@
 """What is said where there is no driver, an old one or no GPU, and where a call of the driver fails."""
 
-import ctypes
 import os
 import subprocess
 import sys
@@ -10,9 +9,9 @@ import pytest
 import adjoint as torch
 
 from . import standin
+from .driver import fail, standin_only
 
-STANDIN = torch.cuda.is_available() and torch.cuda.get_device_name() == "Stand-in"
-pytestmark = pytest.mark.skipif(not STANDIN, reason="the stand-in driver fails when it is told to")
+pytestmark = standin_only
 
 
 def said(program, **variables):
@@ -149,10 +148,9 @@ def test_one_gpu():
 
 
 def test_errors_of_the_driver_are_named():
-    library = ctypes.CDLL(os.path.join(os.environ["ADJOINT_CUDA_LIBRARIES"], "libcuda.so.1"))
-    library.standin_fail(b"cuStreamSynchronize", 700, 0)
+    fail("cuStreamSynchronize", 700)
     with pytest.raises(RuntimeError, match=r"an illegal memory access was encountered \(CUDA_ERROR_ILLEGAL_ADDRESS\)"):
         torch.ones(3, device="cuda").cpu()
-    library.standin_fail(b"cuMemHostAlloc", 2, 0)
+    fail("cuMemHostAlloc", 2)
     with pytest.raises(RuntimeError, match="pinned memory: can't allocate"):
         torch.empty(12345678, pin_memory=True)

@@ -4,7 +4,7 @@ import pytest
 
 import adjoint as torch
 
-from .launches import counted
+from .driver import counted
 
 SHAPES = [(3,), (5, 7), (), (4097,), (0,), (33, 130), (1,), (2, 3, 4)]
 

@@ -4,7 +4,7 @@ import pytest
 
 import adjoint as torch
 
-from .launches import counted
+from .driver import counted
 
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 NUMBERS = [*FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]

@@ -1,9 +1,7 @@
 """Tensors of a GPU elsewhere: pinned memory, storages, pickles, files, DLPack and __cuda_array_interface__."""
 
 import copy
-import ctypes
 import io
-import os
 import pickle
 import warnings
 
@@ -11,16 +9,14 @@ import pytest
 
 import adjoint as torch
 
-STANDIN = torch.cuda.is_available() and torch.cuda.get_device_name() == "Stand-in"
-standin_only = pytest.mark.skipif(not STANDIN, reason="the stand-in counts calls")
+from .driver import Calls, standin_only
 
 
 def waits(function):
     """How often a stream waits for an event while a function runs."""
-    driver = ctypes.CDLL(os.path.join(os.environ["ADJOINT_CUDA_LIBRARIES"], "libcuda.so.1"))
-    before = driver.standin_count(b"cuStreamWaitEvent")
+    calls = Calls("cuStreamWaitEvent")
     function()
-    return driver.standin_count(b"cuStreamWaitEvent") - before
+    return calls["cuStreamWaitEvent"]
 
 
 def whole(count=6):

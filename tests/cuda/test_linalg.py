@@ -1,6 +1,5 @@
 """Linear algebra on the device against the CPU: values, gradients, batches, empty matrices, errors, and no cuSOLVER."""
 
-import ctypes
 import os
 import subprocess
 import sys
@@ -12,6 +11,8 @@ import pytest
 import adjoint as torch
 import adjoint.nn.functional as F
 from adjoint import _C
+
+from .driver import Calls, fail, standin_only
 
 TYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 CLOSE = {torch.float32: 2e-4, torch.complex64: 2e-4, torch.float64: 1e-9, torch.complex128: 1e-9}
@@ -273,15 +274,15 @@ def test_svd(dtype, batch, m, n, full):
     assert_unitary(Vh.mH, close)
 
 
+@standin_only
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize(("m", "n"), [(4, 4), (6, 3), (3, 6), (40, 3), (3, 40)])
-def test_svd_that_jacobi_gives_up(folder, dtype, m, n):
+def test_svd_that_jacobi_gives_up(dtype, m, n):
     """The stand-in's method does where the first element is 1234.5; another one computes."""
-    library = ctypes.CDLL(str(folder / "libcuda.so.1"))
     matrices, close = values(3, m, n, dtype=dtype), 1e3 * CLOSE[dtype]
     matrices[1, 0, 0] = 1234.5
     for given in (matrices, matrices[1]):
-        before = library.standin_count(b"gesvd")
+        calls = Calls("gesvd")
         compare(linalg.svdvals, given, tolerance=close)
         for full in (False, True):
             U, S, Vh = linalg.svd(given.cuda(), full_matrices=full)
@@ -290,7 +291,7 @@ def test_svd_that_jacobi_gives_up(folder, dtype, m, n):
             torch.testing.assert_close(product.cpu(), given, rtol=close, atol=close)
             assert_unitary(U, close)
             assert_unitary(Vh.mH, close)
-        assert library.standin_count(b"gesvd") == before + 3
+        assert calls["gesvd"] == 3
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -527,28 +528,27 @@ def test_hermitian_factors_are_the_cpu_s():
     compare(lambda a, b: linalg.ldl_solve(*linalg.ldl_factor(a, hermitian=True), b, hermitian=True), matrices, sides)
 
 
-def test_small_matrices_are_done_together(folder):
-    library = ctypes.CDLL(str(folder / "libcuda.so.1"))
-
+@standin_only
+def test_small_matrices_are_done_together():
     def calls(routine, function, *given):
-        before = library.standin_count(routine)
+        found = Calls(routine)
         function(*(each.cuda() for each in given))
-        return library.standin_count(routine) - before
+        return found[routine]
 
     many = positive(50, 4, 4)
-    assert calls(b"potrfBatched", linalg.cholesky, many) == 1
-    assert calls(b"getrfBatched", linalg.lu_factor, many) == 1
-    assert calls(b"getrsBatched", linalg.solve, many, many) == 1
-    assert calls(b"geqrfBatched", torch.geqrf, many) == 1
-    assert calls(b"trsmBatched", lambda a: linalg.solve_triangular(a, a, upper=True), many) == 1
-    assert calls(b"syevjBatched", linalg.eigvalsh, many) == 1
-    assert calls(b"gesvdjBatched", linalg.svdvals, many) == 1
-    assert calls(b"syevd", linalg.eigvalsh, many[0]) == 1
+    assert calls("potrfBatched", linalg.cholesky, many) == 1
+    assert calls("getrfBatched", linalg.lu_factor, many) == 1
+    assert calls("getrsBatched", linalg.solve, many, many) == 1
+    assert calls("geqrfBatched", torch.geqrf, many) == 1
+    assert calls("trsmBatched", lambda a: linalg.solve_triangular(a, a, upper=True), many) == 1
+    assert calls("syevjBatched", linalg.eigvalsh, many) == 1
+    assert calls("gesvdjBatched", linalg.svdvals, many) == 1
+    assert calls("syevd", linalg.eigvalsh, many[0]) == 1
 
 
-def test_nothing_waits(folder):
+@standin_only
+def test_nothing_waits():
     """Factors and solutions are queued; the program waits where it asks for an answer."""
-    library = ctypes.CDLL(str(folder / "libcuda.so.1"))
     matrices, sides = positive(3, 4, 4).cuda(), values(3, 4, 2).cuda()
     steps = [
         lambda: linalg.cholesky_ex(matrices),
@@ -563,12 +563,12 @@ def test_nothing_waits(folder):
     ]
     for step in steps:
         step()  # compiles
-    before = library.standin_count(b"cuStreamSynchronize")
+    calls = Calls("cuStreamSynchronize")
     for step in steps:
         step()
-    assert library.standin_count(b"cuStreamSynchronize") == before
+    assert calls["cuStreamSynchronize"] == 0
     linalg.inv(matrices)
-    assert library.standin_count(b"cuStreamSynchronize") == before + 1
+    assert calls["cuStreamSynchronize"] == 1
 
 
 def test_other_devices_and_streams():
@@ -614,15 +614,16 @@ def test_without_cusolver(folder, tmp_path):
     assert "linalg.inverse has no kernel on cuda yet" in said
 
 
-def test_launches_that_are_waited_for(folder):
+@standin_only
+def test_launches_that_are_waited_for():
     program = PROGRAM.replace("for function in", "import warnings; warnings.simplefilter('error')\nfor function in")
     assert said_by(program, CUDA_LAUNCH_BLOCKING="1") == ""
 
 
-def test_a_library_that_fails(folder):
-    library = ctypes.CDLL(str(folder / "libcuda.so.1"))
+@standin_only
+def test_a_library_that_fails():
     matrix = positive(4, 4).cuda()
-    library.standin_fail(b"potrf", 6, 0)
+    fail("potrf", 6)
     with pytest.raises(RuntimeError, match="CUDA error: cuSOLVER failed with status 6"):
         linalg.cholesky(matrix)
     torch.testing.assert_close(linalg.cholesky(matrix).cpu(), linalg.cholesky(matrix.cpu()))

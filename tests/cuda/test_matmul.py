@@ -1,6 +1,5 @@
 """Matrix products on the device against the CPU: sizes, strides, types, and what happens without cuBLAS."""
 
-import ctypes
 import os
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import pytest
 
 import adjoint as torch
 
-from .launches import counted
+from .driver import Calls, counted, fail
 
 F = torch.nn.functional
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.complex128]
@@ -237,26 +236,7 @@ def test_rows_that_do_not_begin_at_vectors():
 ROWS = [torch.float32, torch.float16, torch.bfloat16]
 MULTIPLY, PROPOSE, PLAIN = "cublasLtMatmul", "cublasLtMatmulAlgoGetHeuristic", "cublasGemm"
 BIASED = "cublasLtMatmul with a bias"
-
-
-class Calls:
-    """How often functions of the stand-in's libraries are called from now on."""
-
-    def __init__(self):
-        library = Path(os.environ.get("ADJOINT_CUDA_LIBRARIES", "nowhere")) / "libcuda.so.1"
-        if "ADJOINT_STANDIN_FOLDER" not in os.environ:
-            pytest.skip("calls are counted by the stand-in driver alone")
-        self.library = ctypes.CDLL(str(library))
-        self._before = {name: self._count(name) for name in (MULTIPLY, PROPOSE, PLAIN, BIASED)}
-
-    def _count(self, name):
-        return self.library.standin_count(name.encode())
-
-    def __getitem__(self, name):
-        return self._count(name) - self._before[name]
-
-    def fail(self, name):
-        self.library.standin_fail(name.encode(), 15, 0)
+COUNTED = MULTIPLY, PROPOSE, PLAIN, BIASED
 
 
 @pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
@@ -291,7 +271,7 @@ def test_gradients_of_linear(dtype, shape):
 
 @pytest.mark.parametrize(("m", "n"), [(5, 6), (1, 6), (5, 1), (1, 1)])
 def test_operands_with_a_bias_that_lie_in_any_way(m, n):
-    calls = Calls()
+    calls = Calls(*COUNTED)
     longer = torch.randn(2 * n + 1)
     biases = [longer[:n], longer[1 : n + 1], longer[::2][:n], longer[:1].expand(n), longer[:1], longer[-n:]]
     for a in layouts(m, LONG, torch.float32):
@@ -308,7 +288,7 @@ def test_a_bias_takes_no_launch_of_its_own(dtype):
     layer = torch.nn.Linear(LONG, 10, device="cuda", dtype=dtype)
     for shape in [(7, LONG), (LONG,), (3, 5, LONG), (2, 3, 4, LONG)]:
         x = torch.randn(*shape).to(dtype).cuda()
-        calls = Calls()
+        calls = Calls(*COUNTED)
         with counted() as launches:
             layer(x)
         assert (launches, calls[MULTIPLY], calls[PLAIN]) == ([0], 1, 0)
@@ -318,7 +298,7 @@ def test_rows_and_addresses_that_are_odd():
     """Rows of 143 halves start where no vector does, and so do matrices that begin at their second element."""
     for dtype in ROWS:
         wide, weights, biases = numbers(9, 143, dtype=dtype), numbers(7, 143, dtype=dtype), numbers(8, dtype=dtype)
-        calls = Calls()
+        calls = Calls(*COUNTED)
         for first in range(3):
             x, weight, bias = wide[first:, first : first + LONG], weights[:, 2 - first : LONG + 2 - first], biases[1:]
             close(F.linear(there(x), there(weight), there(bias)), F.linear(x, weight, bias))
@@ -328,7 +308,7 @@ def test_rows_and_addresses_that_are_odd():
 @pytest.mark.parametrize("dtype", [torch.float64, torch.complex64])
 def test_other_types_have_their_bias_spread(dtype):
     x, weight, bias = numbers(4, LONG, dtype=dtype), numbers(3, LONG, dtype=dtype), numbers(3, dtype=dtype)
-    calls = Calls()
+    calls = Calls(*COUNTED)
     close(F.linear(x.cuda(), weight.cuda(), bias.cuda()), F.linear(x, weight, bias))
     assert (calls[MULTIPLY], calls[PLAIN]) == (0, 1)
 
@@ -343,7 +323,7 @@ def test_the_bias_is_added_before_the_sum_is_rounded(dtype, most):
 
 def test_plans_are_kept():
     x, weight, bias = torch.randn(11, LONG).cuda(), torch.randn(23, LONG).cuda(), torch.randn(27).cuda()
-    calls = Calls()
+    calls = Calls(*COUNTED)
     results = [F.linear(x, weight, bias[:23]) for _ in range(4)]
     assert (calls[MULTIPLY], calls[PROPOSE]) == (4, 1)
     others = [tensor.clone() + 1 for tensor in (x, weight, bias[:23])]  # in other memory
@@ -366,7 +346,7 @@ def test_plans_are_kept():
 def test_more_plans_than_are_kept():
     x, weight, bias = torch.randn(1100, LONG), torch.randn(3, LONG), torch.randn(3)
     there, expected = [tensor.cuda() for tensor in (x, weight, bias)], F.linear(x, weight, bias)
-    calls = Calls()
+    calls = Calls(*COUNTED)
     for rows in range(1, 1101):
         result = F.linear(there[0][:rows], *there[1:])
     assert calls[MULTIPLY] == 1100
@@ -378,13 +358,13 @@ def test_what_cublaslt_refuses_goes_another_way(name):
     sizes = (31, 149, 17) if name == MULTIPLY else (29, 148, 16)  # of no other test: a plan is made
     m, k, n = sizes
     x, weight, bias = torch.randn(m, k), torch.randn(n, k), torch.randn(n)
-    calls = Calls()
-    calls.fail(name)
+    calls = Calls(*COUNTED)
+    fail(name, 15)
     close(F.linear(x.cuda(), weight.cuda(), bias.cuda()), F.linear(x, weight, bias))
     assert (calls[MULTIPLY], calls[PROPOSE]) == ((2, 2) if name == MULTIPLY else (1, 2))  # without the bias it works
     close(F.linear(x.cuda(), weight.cuda(), bias.cuda()), F.linear(x, weight, bias))
     assert (calls[PROPOSE], calls[PLAIN]) == (2, 0)  # that there is no way is kept, too
-    calls.fail(MULTIPLY)
+    fail(MULTIPLY, 15)
     close(x.cuda() @ weight.t().cuda(), x @ weight.t())
     assert calls[PLAIN] == 1
 

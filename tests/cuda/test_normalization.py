@@ -5,7 +5,7 @@ import pytest
 import adjoint as torch
 from adjoint.nn import functional as F
 
-from .launches import counted
+from .driver import counted
 from .test_reduce import check, numbers
 
 

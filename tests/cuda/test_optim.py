@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as torch
 
-from .launches import counted
+from .driver import counted
 
 SHAPES = [(3,), (5, 7), (), (1,), (4097,), (33, 130), (0,), (2, 3, 4, 5), (5000,)]
 CASES = [

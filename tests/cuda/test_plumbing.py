@@ -1,32 +1,15 @@
 """Launches, waits, allocations and failures, as the stand-in driver counts, delays and makes them."""
 
-import ctypes
-import os
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 import adjoint as torch
 
-LIBRARY = Path(os.environ.get("ADJOINT_CUDA_LIBRARIES", "nowhere")) / "libcuda.so.1"
-STANDIN = ctypes.CDLL(str(LIBRARY)) if LIBRARY.exists() else None
-pytestmark = pytest.mark.skipif(not hasattr(STANDIN, "standin_count"), reason="needs the stand-in driver")
+from .driver import Calls, driver, fail, standin_only
 
-
-def count(name):
-    return STANDIN.standin_count(name.encode())
-
-
-class Calls:
-    """How often functions of the driver are called from now on."""
-
-    def __init__(self, *names):
-        self._before = {name: count(name) for name in names}
-
-    def __getitem__(self, name):
-        return count(name) - self._before[name]
+pytestmark = standin_only
 
 
 LAUNCH, WAIT, ALLOCATE = "cuLaunchKernel", "cuStreamSynchronize", "cuMemAlloc_v2"
@@ -63,9 +46,9 @@ def test_gradients_with_hooks_on_saved_tensors():
 def test_work_is_done_when_a_value_is_asked_for():
     x = torch.ones(10, device="cuda")
     y = x + 1
-    assert STANDIN.standin_waiting() > 0
+    assert driver().standin_waiting() > 0
     assert y[0].item() == 2
-    assert STANDIN.standin_waiting() == 0
+    assert driver().standin_waiting() == 0
 
 
 def test_other_threads_run_while_a_value_is_waited_for():
@@ -100,7 +83,7 @@ def test_freed_memory_serves_again():
 def test_a_launch_that_fails():
     x = torch.ones(3, device="cuda")
     x + 1
-    STANDIN.standin_fail(LAUNCH.encode(), 700, 0)
+    fail(LAUNCH, 700)
     with pytest.raises(
         RuntimeError, match=r"^CUDA error: an illegal memory access .*ILLEGAL_ADDRESS\), in launching a kernel"
     ):
@@ -110,7 +93,7 @@ def test_a_launch_that_fails():
 
 def test_memory_that_runs_out():
     torch.cuda.empty_cache()
-    STANDIN.standin_fail(ALLOCATE.encode(), 2, 0)
+    fail(ALLOCATE, 2)
     x = torch.empty(30 << 20, dtype=torch.uint8, device="cuda")  # the second try succeeds
     assert x.numel() == 30 << 20
     with pytest.raises(torch.OutOfMemoryError, match=r"CUDA out of memory\. Tried to allocate 16\.00 GiB"):

@@ -1,18 +1,15 @@
 """Recurrent networks on the device against the CPU: whole sequences and all gradients."""
 
-import ctypes
-import os
-from pathlib import Path
-
 import pytest
 
 import adjoint as torch
 from adjoint.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from .driver import STANDIN, fail
+
 CLOSE = {torch.float32: 1e-4, torch.float64: 1e-9, torch.float16: 1e-2, torch.bfloat16: 1e-1}
 KINDS = {"tanh": torch.nn.RNN, "relu": torch.nn.RNN, "lstm": torch.nn.LSTM, "gru": torch.nn.GRU}
 BY_LIBRARY = torch.backends.cudnn.is_available()
-STANDIN = "ADJOINT_STANDIN_FOLDER" in os.environ
 
 
 @pytest.fixture(autouse=True)
@@ -328,8 +325,7 @@ def test_flags_that_change_between_forward_and_backward():
 @pytest.mark.skipif(not BY_LIBRARY or not STANDIN, reason="the stand-in's cuDNN can be told to refuse")
 def test_what_cudnn_refuses_says_what_to_do():
     module, x = network("gru", 3, 5).cuda(), torch.randn(4, 2, 3, device="cuda")
-    library = ctypes.CDLL(str(Path(os.environ["ADJOINT_CUDA_LIBRARIES"]) / "libcuda.so.1"))
-    library.standin_fail(b"cudnnRNNForward", 5000, 0)
+    fail("cudnnRNNForward", 5000)
     with pytest.raises(RuntimeError, match=r"backends\.cudnn\.enabled = False"):
         module(x)
     module(x)

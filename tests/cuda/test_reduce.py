@@ -4,7 +4,7 @@ import pytest
 
 import adjoint as torch
 
-from .launches import counted
+from .driver import counted
 
 ROWS = [1, 31, 33, 1025, 5000]
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]

@@ -7,8 +7,8 @@ import pytest
 import adjoint as torch
 
 from ..processes import script
+from .driver import standin_only
 
-STANDIN = torch.cuda.is_available() and torch.cuda.get_device_name() == "Stand-in"
 TWO = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="takes two GPUs")
 
 
@@ -241,7 +241,7 @@ def test_what_a_forked_process_has_inherited_dies_quietly():
     assert (done.stdout, done.stderr) == ("0 [2.0, 2.0]\n", "")
 
 
-@pytest.mark.skipif(not STANDIN, reason="the stand-in driver fails when it is told to")
+@standin_only
 def test_a_graph_that_cannot_give_its_memory_back_dies_quietly():
     program = f"""
 import ctypes

@@ -1,7 +1,6 @@
 """Streams, events and graphs."""
 
 import copy
-import ctypes
 import os
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import pytest
 
 import adjoint as torch
 
-STANDIN = torch.cuda.is_available() and torch.cuda.get_device_name() == "Stand-in"
+from .driver import STANDIN, Calls
 
 
 def test_current_stream_is_the_thread_s():
@@ -403,12 +402,6 @@ def seen():
     return SEEN
 
 
-def calls(name):
-    """How often the stand-in was called by a name so far."""
-    folder = os.environ["ADJOINT_CUDA_LIBRARIES"]
-    return ctypes.CDLL(os.path.join(folder, "libcuda.so.1")).standin_count(name.encode())
-
-
 def test_backward_runs_on_the_streams_of_forward(seen):
     first, second = torch.cuda.Stream(), torch.cuda.Stream()
     default = torch.cuda.current_stream()
@@ -419,13 +412,13 @@ def test_backward_runs_on_the_streams_of_forward(seen):
         second.wait_stream(first)
         z = Seeing.apply(y)
     default.wait_stream(second)
-    before = STANDIN and calls("cuStreamWaitEvent")
+    waits = STANDIN and Calls("cuStreamWaitEvent")
     Seeing.apply(z).sum().backward()
     assert seen == [default, second, first]
     assert torch.cuda.current_stream() == default
     assert x.grad.tolist() == [8.0] * 4
     # From stream to stream, back, and both for what they have left.
-    assert not STANDIN or calls("cuStreamWaitEvent") - before == 5
+    assert not STANDIN or waits["cuStreamWaitEvent"] == 5
 
 
 def test_backward_in_a_stream_of_what_was_made_outside(seen):

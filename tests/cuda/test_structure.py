@@ -4,7 +4,7 @@ import pytest
 
 import adjoint as torch
 
-from .launches import counted
+from .driver import counted
 from .test_indexing import LENGTHS, NUMBERS, TYPES, agree, indices, values
 
 

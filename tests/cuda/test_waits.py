@@ -8,7 +8,7 @@ import adjoint as torch
 from adjoint.nn import functional
 
 from ..samples import collect, find
-from .launches import counted
+from .driver import counted
 from .test_samples import ELSEWHERE, called, differentiable, moved, tensors_in
 
 
