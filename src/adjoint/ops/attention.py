@@ -116,6 +116,10 @@ def _key_grad(g, query, key, value, mask, scale, *options):
     return matmul(grad.transpose(-2, -1), _wide(query)[0]).to(key.dtype)
 
 
+def _mask_grad(g, query, key, value, mask, scale, *options):
+    return _score_grad(*_wide(g, query, key, value, mask), scale, *options).to(mask.dtype)
+
+
 def _value_grad(g, query, key, mask, scale, is_causal, dropout_p, draws):
     dtype = query.dtype
     g, query, key, mask = _wide(g, query, key, mask)
@@ -148,7 +152,7 @@ op("_attention(query, key, value, mask, scale, is_causal, dropout_p, draws)", na
    value=lambda g, query, key, mask, scale, is_causal, dropout_p, draws:
        _value_grad(g, query, key, mask, scale, is_causal, dropout_p, draws),
    mask=lambda g, query, key, value, mask, scale, is_causal, dropout_p, draws:
-       _score_grad(*_wide(g, query, key, value, mask), scale, is_causal, dropout_p, draws).to(mask.dtype),
+       _mask_grad(g, query, key, value, mask, scale, is_causal, dropout_p, draws),
    batch=of_some(_attention_batch))  # fmt: skip
 op("_attention_gradients(grad, query, key, value, out, logsumexp, mask, scale, is_causal, dropout_p, draws)",
    native="attention_gradients", gradient=False, public=False,
