@@ -54,7 +54,7 @@ def test_pools_within_pools_and_other_threads():
         thread.start()
         thread.join()
         with pytest.raises(ZeroDivisionError), torch.cuda.use_mem_pool(second):
-            1 / 0  # noqa: B018
+            1 / 0  # noqa: B018 - the error is the test
         c = torch.ones(1 << 20, device="cuda")
 
     def lies_in(x, pool):

@@ -53,7 +53,7 @@ from .relaxed_bernoulli import RelaxedBernoulli
 from .relaxed_categorical import RelaxedOneHotCategorical
 from .studentT import StudentT
 from .transformed_distribution import TransformedDistribution
-from .transforms import *  # noqa: F403
+from .transforms import *  # noqa: F403 - all that torch.distributions has of them
 from .uniform import Uniform
 from .von_mises import VonMises
 from .weibull import Weibull

@@ -395,7 +395,7 @@ def wrap(fn_or_name):
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
     name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
-    frame = inspect.currentframe().f_back  # type: ignore[union-attr]
+    frame = inspect.currentframe().f_back  # type: ignore[union-attr]  # CPython has frames
     if frame is None or frame.f_code.co_name != "<module>":
         raise NotImplementedError("wrap must be called at the top level of a module")
     _patching.wrapped_functions[(id(frame.f_globals), name)] = frame.f_globals

@@ -129,7 +129,7 @@ class GraphModule(Module):
         # A class for each instance, because each has a forward of its own.
         cls = next(parent for parent in cls.__mro__ if "_is_instance_class" not in vars(parent))
 
-        class GraphModuleImpl(cls):  # type: ignore[misc, valid-type]
+        class GraphModuleImpl(cls):  # type: ignore[misc, valid-type]  # the class is known when it is called
             _is_instance_class = True
 
         GraphModuleImpl.__module__ = GraphModule.__module__

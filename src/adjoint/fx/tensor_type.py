@@ -20,7 +20,7 @@ class TensorType:
     def __eq__(self, other):
         return isinstance(other, type(self)) and list(self.__args__) == list(other.__args__)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as in torch
 
     @staticmethod
     def __class_getitem__(*args):
