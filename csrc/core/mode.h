@@ -45,6 +45,22 @@ extern thread_local constinit AutocastState autocast_state;
 /// Copies between pinned memory and a device are not waited for: copy_(non_blocking=True).
 extern thread_local constinit bool non_blocking_copies;
 
+/// The backward that runs in this thread frees what nodes have kept once they were applied: nobody asks for it again.
+extern thread_local constinit bool frees_kept_values;
+
+/// One of these switches has a value while this lives.
+class SwitchGuard {
+ public:
+  SwitchGuard(bool& its, bool value) : its_(its), before_(its) { its = value; }
+  ~SwitchGuard() { its_ = before_; }
+  SwitchGuard(const SwitchGuard&) = delete;
+  SwitchGuard& operator=(const SwitchGuard&) = delete;
+
+ private:
+  bool& its_;
+  bool before_;
+};
+
 inline bool grad_enabled() { return !(mode_flags & kGradDisabled); }
 /// Inference mode records nothing, even where enable_grad() is inside of it.
 inline bool recording() { return !(mode_flags & (kGradDisabled | kInferenceMode)); }

@@ -14,7 +14,7 @@ namespace adjoint {
 PyTypeObject* tensor_type = nullptr;
 thread_local ADJOINT_FAST_TLS constinit uint32_t mode_flags = 0;
 thread_local constinit AutocastState autocast_state;
-thread_local constinit bool non_blocking_copies = false;
+thread_local constinit bool non_blocking_copies = false, frees_kept_values = false;
 
 namespace {
 

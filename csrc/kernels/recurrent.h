@@ -62,7 +62,7 @@ struct Recurrent {
   /// The output is (row, directions * size). Without memory for it (no bytes) nothing is kept.
   void (*network)(const Network& of, const NetworkInputs& in, const View& output, const View& last_hidden,
                   const View& last_cell, const View& reserve);
-  /// The gradients of input, states and weights, into `grads`, from those of the results.
+  /// The gradients of input, states and weights, into `grads`, from those of the results; writes over what was kept.
   void (*network_backward)(const Network& of, const NetworkInputs& in, const View& output, const View& output_grad,
                            const View& hidden_grad, const View& cell_grad, const View& reserve,
                            const NetworkInputs& grads);

@@ -23,18 +23,6 @@ bool same_elements(const Tensor* a, const Tensor* b) {
   return a->offset() == b->offset() && a->shape == b->shape && a->dtype == b->dtype;
 }
 
-/// While it lives copies from and to pinned memory are not waited for.
-class NonBlocking {
- public:
-  explicit NonBlocking(bool wanted) : before_(std::exchange(non_blocking_copies, wanted)) {}
-  ~NonBlocking() { non_blocking_copies = before_; }
-  NonBlocking(const NonBlocking&) = delete;
-  NonBlocking& operator=(const NonBlocking&) = delete;
-
- private:
-  bool before_;
-};
-
 }  // namespace
 
 TensorPtr filled(Tensor* input, const Value& value) {
@@ -60,7 +48,7 @@ void copy_(Tensor* input, const Value& other, bool non_blocking) {
   check_in_place_result(input, {sizes, ndim}, input->dtype);
   // What lies in the same memory may be overwritten while it is read.
   const bool shared = other.tensor->storage == input->storage && !same_elements(other.tensor, input);
-  const NonBlocking guard(non_blocking);
+  const SwitchGuard guard(non_blocking_copies, non_blocking);
   copy_repeated(shared ? clone(other.tensor).get() : other.tensor, input);
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/lock.h"
+#include "core/mode.h"
 #include "kernels/backend.h"
 #include "ops/memory.h"
 
@@ -86,6 +87,12 @@ struct Call {
   }
 };
 
+/// What a forward has kept, to be written over: a copy, if another backward through the same graph may want it.
+TensorPtr kept_for_now(Tensor* reserve) {
+  const bool is_last = frees_kept_values && !(mode_flags & (kTransformed | kFunctional));
+  return is_last ? TensorPtr::borrow(reserve) : clone(reserve);
+}
+
 }  // namespace
 
 bool takes_recurrent_network(const Tensor* input, const Tensor* hidden, const std::vector<int64_t>& batch_sizes,
@@ -122,7 +129,7 @@ std::vector<TensorPtr> recurrent_network_gradients(Tensor* output_grad, Tensor* 
                                                    bool is_bidirectional, bool is_biased, bool rounds) {
   const Call call(input, hidden, cell, weights, lengths, batch_sizes, kind, is_bidirectional, is_biased, rounds);
   TensorPtr from_output = contiguous(output_grad), from_hidden = contiguous(hidden_grad);
-  TensorPtr from_cell = contiguous(cell_grad), result = contiguous(output);
+  TensorPtr from_cell = contiguous(cell_grad), result = contiguous(output), kept = kept_for_now(reserve);
   TensorPtr for_input = empty(input->sizes(), input->dtype, input->device);
   TensorPtr for_hidden = empty(hidden->sizes(), input->dtype, input->device);
   TensorPtr for_cell = empty(call.cell->sizes(), input->dtype, input->device);
@@ -132,7 +139,7 @@ std::vector<TensorPtr> recurrent_network_gradients(Tensor* output_grad, Tensor* 
     on(input->device)
         .recurrent.network_backward(
             call.network, call.views(), result->view(), from_output->view(), from_hidden->view(), from_cell->view(),
-            reserve->view(),
+            kept->view(),
             {for_input->view(), for_hidden->view(), for_cell->view(), for_weights->view(), call.lengths->view()});
   }
   std::vector<TensorPtr> results;

@@ -256,6 +256,7 @@ class Run final : public RunningBackward {
     grad_mode_ = grad_enabled();
     // Under transforms, sums of gradients are recorded for the values of batched tensors and for tangents.
     GradModeGuard mode(request_.create_graph || ((mode_flags & kFunctional) && grad_mode_));
+    const SwitchGuard frees(frees_kept_values, !request_.retain_graph);
     discover();
     if (!request_.inputs.empty()) mark_needed();
     for (size_t i = 0; i < request_.roots.size(); ++i)

@@ -29,6 +29,7 @@ def test_through_cudnn(folder, tmp_path):
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-p", "no:randomly"]
     files = ["test_convolution.py", "test_recurrent.py", "test_cudnn.py::test_it_was_called"]
     tests = [f"tests/cuda/{each}" for each in files]
+    tests += ["-k", "test_samples.py and (gru or lstm or rnn) or not test_samples.py", "tests/cuda/test_samples.py"]
     environment = os.environ | {"ADJOINT_CUDA_LIBRARIES": str(tmp_path), WITHIN: "1"}
     result = subprocess.run([*command, *tests], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-4000:]

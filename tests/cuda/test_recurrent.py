@@ -253,6 +253,24 @@ def test_transforms(kind):
     (together,) = torch.autograd.grad(out, x, cotangents, is_grads_batched=True, retain_graph=True)
     each = [torch.autograd.grad(out, x, one, retain_graph=True)[0] for one in cotangents]
     torch.testing.assert_close(together, torch.stack(each))
+    (last,) = torch.autograd.grad(out, x, cotangents, is_grads_batched=True)
+    torch.testing.assert_close(last, together)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_several_backwards_through_one_graph(kind):
+    found = []
+    for module, device in zip(pair(kind, 3, 4, num_layers=2), ("cpu", "cuda"), strict=True):
+        torch.manual_seed(1)
+        x = torch.randn(4, 2, 3).to(device).requires_grad_()
+        out, loss = module(x)[0], []
+        for retain in (True, True, False):
+            module.zero_grad()
+            out.square().sum().backward(retain_graph=retain)
+            loss += [x.grad.clone(), *(each.grad.clone() for each in module.parameters())]
+        found.append(loss)
+    for a, b in zip(*found, strict=True):
+        torch.testing.assert_close(b.cpu(), a, rtol=1e-4, atol=1e-5)
 
 
 def test_parameters_that_change_between_forward_and_backward():

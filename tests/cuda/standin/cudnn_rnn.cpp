@@ -1,10 +1,12 @@
 // A stand-in for cuDNN's recurrent networks, as csrc/cuda/cudnn_recurrent.cpp calls them: sequence by sequence, in
-// double precision. What a forward keeps is the number of its run; the runs are kept to the end of the process.
+// double precision. What a forward keeps is the number of its run; the runs are kept to the end of the process. As in
+// cuDNN, a backward writes over what was kept: a second one from there gives nonsense.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "driver.h"
@@ -269,7 +271,16 @@ std::map<int64_t, Kept> kept;  // the device's thread alone comes here
 void keep(void* reserve, const Run& run) {
   const auto number = static_cast<int64_t>(kept.size()) + 1;
   kept.insert({number, Kept{run, {}}});
-  std::memcpy(reserve, &number, sizeof(number));
+  const int64_t fresh[] = {number, 1};
+  std::memcpy(reserve, fresh, sizeof(fresh));
+}
+/// Whether no backward has begun from here; one begins now.
+bool take_fresh(void* reserve) {
+  int64_t words[2];
+  std::memcpy(words, reserve, sizeof(words));
+  const bool fresh = std::exchange(words[1], 0) != 0;
+  std::memcpy(reserve, words, sizeof(words));
+  return fresh;
 }
 Kept& kept_in(const void* reserve, const Rnn& rnn) {
   int64_t number;
@@ -388,7 +399,8 @@ int cudnnRNNBackwardData_v8(void*, Rnn* rnn, const int* lengths, Data* yd, const
     ask_for(lengths, data);
     Kept& mine = kept_in(reserve, net);
     const int64_t states = int64_t{net.places()} * data.batch * net.size;
-    const Numbers grad = read(net.type, dy, mine.run.rows() * net.directions * net.size);
+    Numbers grad = read(net.type, dy, mine.run.rows() * net.directions * net.size);
+    if (!take_fresh(reserve)) grad.assign(grad.size(), 1e6);
     Numbers for_input, for_hidden, for_cells;
     mine.run.backward(grad, read(net.type, dhy, states), read(net.type, dcy, states), for_input, for_hidden, for_cells,
                       mine.for_weights);
