@@ -419,10 +419,10 @@ void free_pool(uint64_t graph) {
     DeviceMemory& memory = memories[index];
     const bool has = std::ranges::any_of(memory.pools, [&](const auto& entry) { return entry.second.graph == graph; });
     if (!has) continue;
-    use(index);
-    const RelaxedCapture relaxed;
     ended.insert(graph);
-    release_segments(memory);
+    if (memory.is_captured()) continue;  // waiting for the device would end the capture
+    use(index);
+    if (driver().synchronize() == kSuccess) release_segments(memory);
   }
 }
 

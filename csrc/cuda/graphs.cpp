@@ -146,6 +146,7 @@ void CapturedGraph::launch() {
         "#include \"kernel.h\"\n#include \"philox.h\"\nusing namespace adjoint::cuda;\n"
         "ADJOINT_KERNEL(StateArgs, 32) { args.state[threadIdx.x] = threadIdx.x ? args.fill : args.seed; }\n";
     cuda::launch(Device{DeviceType::Cuda, static_cast<uint8_t>(device_)}, source, args, 1, 2);
+    record_stream(draws.state.get(), current_stream(device_));
   }
   check(driver().launch_graph(exec_, current_stream(device_)), "launching a graph");
   finish_launch({DeviceType::Cuda, static_cast<uint8_t>(device_)});
@@ -163,8 +164,7 @@ void CapturedGraph::reset() {
   if (graph_) driver().destroy_graph(std::exchange(graph_, nullptr));
   if (exec_) {
     use(device_);
-    driver().synchronize();  // it may still run, and its memory goes
-    driver().destroy_graph_exec(std::exchange(exec_, nullptr));
+    driver().destroy_graph_exec(std::exchange(exec_, nullptr));  // it may still run, and goes when that is done
   }
   for (Draws& draws : draws_) draws.state = {};
   if (pool_) release_pool(std::exchange(pool_, 0));
@@ -174,6 +174,8 @@ uint64_t CapturedGraph::pool() const {
   if (!pool_) fail("Called CUDAGraph::pool() without a preceding successful capture.");
   return pool_;
 }
+
+int running_captures() { return capturing_count; }
 
 DrawKey take_draws(Generator& generator, Device device) {
   if (capturing_count != 0 && is_capturing(device.index)) [[unlikely]] {

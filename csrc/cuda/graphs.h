@@ -69,6 +69,9 @@ class CapturedGraph {
   std::vector<Draws> draws_;
 };
 
+/// How many graphs the threads of this process capture now.
+int running_captures();
+
 /// What a fill on the current stream of a device draws from; the generator moves on by one fill.
 DrawKey take_draws(Generator& generator, Device device);
 

@@ -328,6 +328,7 @@ PyObject* py_from_pointer(PyObject*, PyObject* args) {
                          .take());
   });
 }
+PyObject* py_running_captures(PyObject*, PyObject*) { return PyLong_FromLong(cuda::running_captures()); }
 PyObject* py_empty_pinned_cache(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     cuda::empty_pinned_cache();
@@ -350,6 +351,7 @@ PyMethodDef functions[] = {
     {"_cuda_event_done", py_event_done, METH_VARARGS, "Whether what an event marks is done."},
     {"_cuda_event_synchronize", py_event_synchronize, METH_VARARGS, "Waits for what an event marks."},
     {"_cuda_elapsed", py_elapsed, METH_VARARGS, "Milliseconds between two events."},
+    {"_cuda_running_captures", py_running_captures, METH_NOARGS, "How many graphs are being captured."},
     {"_cuda_new_graph", py_new_graph, METH_NOARGS, "A graph that is still to be captured."},
     {"_cuda_graph_begin", py_graph_begin, METH_VARARGS, "Begins to capture: a graph, a pool or 0, a mode."},
     {"_cuda_graph_draw_from", py_graph_draw_from, METH_VARARGS, "Lets fills of a capture draw from a generator."},

@@ -102,10 +102,7 @@ def test_captures_of_several_threads_have_pools_of_their_own():
     def captures_nothing():
         other = torch.cuda.CUDAGraph()
         with torch.cuda.stream(torch.cuda.Stream()):
-            try:
-                other.capture_begin(capture_error_mode="thread_local")
-            except RuntimeError:  # the stand-in captures one graph at a time
-                return
+            other.capture_begin(capture_error_mode="thread_local")
             other.capture_end()
 
     with torch.cuda.graph(g, capture_error_mode="thread_local"):
@@ -115,6 +112,33 @@ def test_captures_of_several_threads_have_pools_of_their_own():
         y = x + 1
     places = [range(s["address"], s["address"] + s["total_size"]) for s in torch.cuda.memory_snapshot(g.pool())]
     assert any(y.data_ptr() in place for place in places)
+
+
+def test_a_graph_that_dies_while_another_one_is_captured():
+    x = torch.ones(1000, device="cuda")
+    dead, g, side = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(dead):
+        y = x + 1
+    dead.replay()
+    pool = dead.pool()
+    done = []
+
+    def captures():
+        with torch.cuda.graph(side, stream=torch.cuda.Stream(), capture_error_mode="thread_local"):
+            done.append(x * 3)
+
+    with torch.cuda.graph(g, capture_error_mode="thread_local"):
+        z = x + 1
+        thread = threading.Thread(target=captures)
+        thread.start()
+        thread.join()
+        del dead, y
+        z = z * 2
+    g.replay()
+    side.replay()
+    assert (z[0].item(), done[0][0].item()) == (4, 3)
+    torch.cuda.empty_cache()
+    assert not torch.cuda.memory_snapshot(pool)
 
 
 def test_a_graph_that_is_captured_after_a_capture_that_failed_uses_a_pool_once():

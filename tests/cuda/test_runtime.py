@@ -216,8 +216,9 @@ def test_a_forked_process_has_no_gpu():
 
 
 INHERITED = """
-import gc, os
+import gc, os, warnings
 import adjoint as torch
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, such as those that compile kernels
 side, event, graph, pool = torch.cuda.Stream(), torch.cuda.Event(), torch.cuda.CUDAGraph(), torch.cuda.MemPool()
 x, pinned = torch.ones(2, device="cuda"), torch.ones(2).pin_memory()
 x.record_stream(side)

@@ -126,9 +126,10 @@ class graph:
         self.stream_ctx = StreamContext(self.capture_stream)
 
     def __enter__(self):
-        synchronize()
-        gc.collect()
-        empty_cache()
+        if not _C._cuda_running_captures():  # to wait for the GPU would end another thread's capture
+            synchronize()
+            gc.collect()
+            empty_cache()
         self.stream_ctx.__enter__()
         try:
             self.cuda_graph.capture_begin(self.pool, self.capture_error_mode)

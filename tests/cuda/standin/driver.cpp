@@ -16,9 +16,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -112,26 +115,53 @@ struct Opened {
 // ---- Work that waits
 
 std::deque<std::function<void()>> queue;
-// A captured graph is the work that was given to the streams meanwhile.
+// A captured graph is the work that was given to the streams meanwhile: by the thread that captures, or by one that
+// captures nothing itself.
 using Work = std::vector<std::function<void()>>;
-Work* capture = nullptr;
-void* capturing = nullptr;  // the stream
+constexpr int kGlobal = 0, kRelaxed = 2;
+struct Capture {
+  void* stream;
+  std::thread::id thread;
+  int mode;
+  std::unique_ptr<Work> work;
+  bool valid = true;
+};
+std::list<Capture> captures;
+thread_local int thread_mode = kGlobal;
+bool is_mine(const Capture& capture) { return capture.thread == std::this_thread::get_id(); }
+std::list<Capture>::iterator capture_on(void* stream) {
+  return std::ranges::find_if(captures, [&](const Capture& capture) { return capture.stream == stream; });
+}
+Capture* capture_here() {
+  const auto mine = std::ranges::find_if(captures, is_mine);
+  return mine != captures.end() ? &*mine : captures.empty() ? nullptr : &captures.front();
+}
 void enqueue(std::function<void()> work) {
-  if (capture)
-    capture->push_back(std::move(work));
+  if (Capture* capture = capture_here())
+    capture->work->push_back(std::move(work));
   else
     queue.push_back(std::move(work));
 }
-constexpr int kCaptureUnsupported = 900;
-// What waits for the device ends a capture.
+constexpr int kCaptureUnsupported = 900, kCaptureInvalidated = 901;
+bool is_refused(bool refused) {
+  if (refused)
+    for (Capture& capture : captures) capture.valid = false;
+  return refused;
+}
+// What waits for the device ends all captures, and what waits for a stream those that this thread must heed.
 #define NOT_IN_CAPTURE() \
-  if (capture) return kCaptureUnsupported
+  if (is_refused(!captures.empty())) return kCaptureUnsupported
+bool must_heed(const Capture& capture) { return capture.mode == kGlobal || is_mine(capture); }
+#define NOT_IN_CAPTURE_HERE() \
+  if (is_refused(std::ranges::any_of(captures, must_heed))) return kCaptureUnsupported
 // What takes memory, loads code or asks for an event is allowed to threads that have said so.
-constexpr int kRelaxed = 2;
-int capture_mode = 0, thread_mode = 0;
-bool is_strict() { return capture && capture_mode != kRelaxed && thread_mode != kRelaxed; }
+bool is_strict() {
+  return thread_mode != kRelaxed && std::ranges::any_of(captures, [](const Capture& capture) {
+           return capture.mode != kRelaxed && must_heed(capture);
+         });
+}
 #define NOT_IN_STRICT_CAPTURE() \
-  if (is_strict()) return kCaptureUnsupported
+  if (is_refused(is_strict())) return kCaptureUnsupported
 void do_all() {
   if (queue.empty()) return;
   Opened opened;
@@ -358,7 +388,7 @@ int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t size, v
     enqueue([=] { std::memcpy(reinterpret_cast<void*>(to), from, size); });
     return kSuccess;
   }
-  NOT_IN_CAPTURE();
+  NOT_IN_CAPTURE_HERE();
   std::string bytes(static_cast<const char*>(from), size);
   enqueue([=, bytes = std::move(bytes)] { std::memcpy(reinterpret_cast<void*>(to), bytes.data(), size); });
   return kSuccess;
@@ -396,12 +426,12 @@ int cuStreamDestroy_v2(void*) {
 }
 int cuStreamQuery(void*) {
   CALL(cuStreamQuery);
-  NOT_IN_CAPTURE();
+  NOT_IN_CAPTURE_HERE();
   return queue.empty() ? kSuccess : kNotReady;
 }
 int cuStreamSynchronize(void*) {
   CALL(cuStreamSynchronize);
-  NOT_IN_CAPTURE();
+  NOT_IN_CAPTURE_HERE();
   do_all();
   return kSuccess;
 }
@@ -423,7 +453,7 @@ int cuEventDestroy_v2(void* event) {
 int cuEventRecord(void* event, void*) {
   CALL(cuEventRecord);
   auto* fake = static_cast<FakeEvent*>(event);
-  if (capture) return kSuccess;  // a dependency of the graph
+  if (!captures.empty()) return kSuccess;  // a dependency of the graph
   fake->recorded = false;
   enqueue([=] { fake->recorded = true; });
   return kSuccess;
@@ -499,23 +529,24 @@ int cuThreadExchangeStreamCaptureMode(int* mode) {
 }
 int cuStreamBeginCapture_v2(void* stream, int mode) {
   CALL(cuStreamBeginCapture_v2);
-  if (capture || !stream) return kCaptureUnsupported;
+  if (!stream || capture_on(stream) != captures.end() || std::ranges::any_of(captures, is_mine))
+    return kCaptureUnsupported;
   do_all();
-  capture_mode = mode;
-  capture = new Work;
-  capturing = stream;
+  captures.push_back({stream, std::this_thread::get_id(), mode, std::make_unique<Work>()});
   return kSuccess;
 }
 int cuStreamEndCapture(void* stream, void** graph) {
   CALL(cuStreamEndCapture);
-  if (!capture || stream != capturing) return kCaptureUnsupported;
-  *graph = std::exchange(capture, nullptr);
-  capturing = nullptr;
-  return kSuccess;
+  const auto capture = capture_on(stream);
+  if (capture == captures.end()) return kCaptureUnsupported;
+  const bool valid = capture->valid;
+  *graph = valid ? capture->work.release() : nullptr;
+  captures.erase(capture);
+  return valid ? kSuccess : kCaptureInvalidated;
 }
 int cuStreamIsCapturing(void* stream, int* status) {
   CALL(cuStreamIsCapturing);
-  *status = capture && stream == capturing;
+  *status = capture_on(stream) != captures.end();
   return kSuccess;
 }
 int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
