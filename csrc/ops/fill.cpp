@@ -1,6 +1,5 @@
 #include "ops/fill.h"
 
-#include <utility>
 
 #include "core/mode.h"
 #include "core/warning.h"

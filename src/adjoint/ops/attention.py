@@ -269,17 +269,37 @@ def added_mask(mask, name, dtype, other=None, other_name=""):
 
 
 def _projected(query, key, value, weights, bias):
-    """Queries, keys and values by their projections: one matrix for all three, or one for each."""
+    """Queries, keys and values by their projections: one product for what comes from one tensor."""
+    if len(weights) == 1 and query is key is value:
+        return linear(query, weights[0], bias).chunk(3, -1)
+    biases = (None,) * 3 if bias is None else bias.chunk(3)
     if len(weights) == 1:
         weights = weights[0].chunk(3)
-    biases = (None,) * 3 if bias is None else bias.chunk(3)
     pairs = zip((query, key, value), weights, biases, strict=True)
     return [linear(tensor, weight, term) for tensor, weight, term in pairs]
 
 
+def _each(change, *tensors):
+    """Each tensor changed; one that is given several times stays one."""
+    changed = {}
+    for tensor in tensors:
+        if id(tensor) not in changed:
+            changed[id(tensor)] = change(tensor)
+    return [changed[id(tensor)] for tensor in tensors]
+
+
+def _swapped(tensor):
+    return tensor.transpose(0, 1)
+
+
 def _heads(tensor, batch, num_heads, size):
-    """(length, batch, embedding) as (batch * heads, length, size)."""
-    return tensor.reshape(tensor.shape[0], batch * num_heads, size).transpose(0, 1)
+    """(length, batch, embedding) as (batch, heads, length, size)."""
+    if tensor.shape[1] != batch:
+        raise RuntimeError(
+            f"shape '[{tensor.shape[0]}, {batch * num_heads}, {size}]' is invalid for input of size {tensor.numel()}: "
+            f"query has a batch of {batch}, and key and value one of {tensor.shape[1]}"
+        )
+    return tensor.unflatten(-1, (num_heads, size)).permute(1, 2, 0, 3)
 
 
 def _static(name, given, batch, num_heads, size):
@@ -287,7 +307,7 @@ def _static(name, given, batch, num_heads, size):
         raise AssertionError(f"expecting {name}.size(0) of {batch * num_heads}, but got {given.shape[0]}")
     if given.shape[2] != size:
         raise AssertionError(f"expecting {name}.size(2) of {size}, but got {given.shape[2]}")
-    return given
+    return given.unflatten(0, (batch, num_heads))
 
 
 def _lengthened(mask):
@@ -326,7 +346,7 @@ def multi_head_attention_forward(
     """Attention by several heads with their projections: the result, and the weights of the heads or None."""
     batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
-        query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+        query, key, value = _each(lambda tensor: tensor.unsqueeze(1), query, key, value)
         if key_padding_mask is not None:
             key_padding_mask = key_padding_mask.unsqueeze(0)
     length, batch, embedding = query.shape
@@ -364,7 +384,12 @@ def multi_head_attention_forward(
         if in_proj_weight is None:
             raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
         weights = (in_proj_weight,)
-    q, k, v = _projected(query, key, value, weights, in_proj_bias)
+    # What lies in memory batch by batch is read in this order: nothing has to be copied.
+    by_batch = query.stride(0) < query.stride(1)
+    given = _each(_swapped, query, key, value) if by_batch else (query, key, value)
+    q, k, v = _projected(*given, weights, in_proj_bias)
+    if by_batch:
+        q, k, v = _each(_swapped, q, k, v)
 
     if attn_mask is not None:
         expected = (length, key.shape[0])
@@ -390,10 +415,10 @@ def multi_head_attention_forward(
     k = _heads(k, batch, num_heads, size) if static_k is None else _static("static_k", static_k, batch, num_heads, size)
     v = _heads(v, batch, num_heads, size) if static_v is None else _static("static_v", static_v, batch, num_heads, size)
     if add_zero_attn:
-        none = k.new_zeros(batch * num_heads, 1, size)
-        k, v = cat([k, none], 1), cat([v, none], 1)
+        none = k.new_zeros(batch, num_heads, 1, size)
+        k, v = cat([k, none], 2), cat([v, none], 2)
         attn_mask, key_padding_mask = _lengthened(attn_mask), _lengthened(key_padding_mask)
-    keys = k.shape[1]
+    keys = k.shape[2]
     if key_padding_mask is not None:
         if tuple(key_padding_mask.shape) != (batch, keys):
             raise AssertionError(
@@ -406,19 +431,22 @@ def multi_head_attention_forward(
         dropout_p = 0.0
 
     if need_weights:
+        q, k, v = (part.flatten(0, 1) for part in (q, k, v))
         pair = q * math.sqrt(1.0 / size), k.transpose(-2, -1)
         shares = _softmax(bmm(*pair) if attn_mask is None else baddbmm(attn_mask, *pair), -1)
         if dropout_p > 0:
             shares = dropout(shares, dropout_p, True)
-        result = bmm(shares, v)
+        result = bmm(shares, v).unflatten(0, (batch, num_heads))
     else:
         if attn_mask is not None and attn_mask.shape[0] != 1:
             attn_mask = attn_mask.reshape(batch, num_heads, -1, keys)
-        parts = (part.reshape(batch, num_heads, -1, size) for part in (q, k, v))
-        result = scaled_dot_product_attention(*parts, attn_mask, dropout_p, is_causal)
-        result = result.reshape(batch * num_heads, length, size)
-    result = linear(result.transpose(0, 1).reshape(length * batch, embedding), out_proj_weight, out_proj_bias)
-    result = result.reshape(length, batch, result.shape[1])
+        result = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
+    # On the CPU a dropout draws in the order in which its input lies, and that is torch's.
+    by_batch = by_batch and result.is_cuda
+    result = result.transpose(1, 2) if by_batch else result.permute(2, 0, 1, 3)
+    result = linear(result.flatten(2), out_proj_weight, out_proj_bias)
+    if by_batch:
+        result = result.transpose(0, 1)
     if not batched:
         result = result.squeeze(1)
     if not need_weights:
