@@ -209,6 +209,35 @@ def test_masks(dtype, rows, keys, size, name):
     with_mask(compare_masked, dtype, name, rows, keys, size, close={**NARROW, **CLOSE}[dtype])
 
 
+@pytest.mark.parametrize("kind", ["bools", "numbers", "shifted", "apart"])
+@pytest.mark.parametrize(("rows", "keys", "size"), [(70, 300, 64), (300, 201, 64), (200, 130, 16), (33, 70, 128)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_masks_that_hide_ranges_of_keys(dtype, rows, keys, size, kind):
+    """From both ends, in the middle, all of them; in memory that begins or goes on anywhere."""
+    tensors = [torch.randn(5, 2, n, size).to(dtype) for n in (rows, keys, keys)]
+    seen = torch.ones(5, 1, 1, keys, dtype=torch.bool)
+    seen[0, ..., keys // 2 :] = False
+    seen[1, ..., : keys - 3] = False
+    seen[2, ..., 5 : keys - 1] = False
+    seen[3] = False
+    mask = seen if kind == "bools" else torch.zeros(seen.shape, dtype=dtype).masked_fill_(~seen, -torch.inf)
+    step = 2 if kind == "apart" else 1
+    memory = torch.zeros(mask.numel() * step + 1, dtype=mask.dtype).cuda()
+    place = memory[1 if kind == "shifted" else 0 :][: mask.numel() * step : step].view(mask.shape)
+    place.copy_(mask)
+    close = {**NARROW, **CLOSE}[dtype]
+    here, there = ([each.to(d).detach().requires_grad_() for each in tensors] for d in (torch.float64, "cuda"))
+    wide = mask if kind == "bools" else mask.double()
+    pairs = [(attention(*here, wide), here), (attention(*there, place), there)]
+    cotangent = torch.randn(pairs[0][0].shape).to(dtype)
+    (expected, first), (ours, mine) = (
+        (out, torch.autograd.grad(out, given, cotangent.to(out.device, out.dtype))) for out, given in pairs
+    )
+    assert ours[3].abs().max().item() == 0
+    for a, b in zip((ours, *mine), (expected, *first), strict=True):
+        assert (a.detach().double().cpu() - b.detach()).abs().max() < close * b.detach().abs().max().clamp(min=0.1)
+
+
 @pytest.mark.parametrize("name", MASKS)
 @pytest.mark.parametrize("scale", [-0.3, 0.0])
 def test_masks_and_scales_that_are_not_positive(name, scale):

@@ -13,6 +13,7 @@ namespace adjoint::cuda {
 template <class Mask, bool drops>
 struct Extras {
   static constexpr bool kMasks = !std::is_same_v<Mask, void>, kDrops = drops;
+  using Word = std::conditional_t<kMasks, Mask, bool>;
 
   const AttentionArgs& args;
   const Mask* mask;
@@ -23,18 +24,20 @@ struct Extras {
     if constexpr (kMasks) mask += part.batch * args.mask.batch + part.head * args.mask.head;
   }
 
-  /// A score with what the mask says of it; numbers are added in `unit`s.
+  /// A score with what a word of the mask says of it; numbers are added in `unit`s.
+  template <class Word, class T>
+  static T masked(T score, Word word, T unit) {
+    if constexpr (std::is_same_v<Word, bool>)
+      return word ? score : -std::numeric_limits<T>::infinity();
+    else
+      return score + convert<T>(word) * unit;
+  }
   template <class T>
   T masked(T score, int64_t row, int64_t key, T unit) const {
-    if constexpr (kMasks) {
-      const Mask word = mask[row * args.mask.row + key * args.mask.key];
-      if constexpr (std::is_same_v<Mask, bool>)
-        return word ? score : -std::numeric_limits<T>::infinity();
-      else
-        return score + convert<T>(word) * unit;
-    } else {
+    if constexpr (kMasks)
+      return masked(score, mask[row * args.mask.row + key * args.mask.key], unit);
+    else
       return score;
-    }
   }
   /// The same of a score that may not be there, and counts for nothing then.
   template <class T>

@@ -2,27 +2,9 @@
 // on its way to shared memory.
 #pragma once
 
-#include "attention_rows.h"
+#include "attention_masks.h"
 
 namespace adjoint::cuda {
-
-inline constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
-
-/// Scores of queries and keys, to base 2, with their mask; of none that are not there.
-template <class Rows, int N, class Extra>
-inline void mask_scores(WarpSums<Rows::kTiles, N>& scores, const Extra& extra, float factor, int64_t first_row,
-                        int64_t first_key) {
-#pragma unroll
-  for (int t = 0; t < Rows::kTiles; ++t) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const int64_t row = first_row + sum_row(t, e / 2);
-#pragma unroll
-      for (int n = 0; n < N / 8; ++n)
-        scores[t][n][e] = extra.masked_or_none(scores[t][n][e] * factor, row, first_key + sum_column(n, e % 2), kLog2E);
-    }
-  }
-}
 
 /// Softmax as it goes: sums and results so far are scaled down when a greater score turns up. A score's power of two is
 /// taken of its product with `factor`, which is positive: where the scale is not, scores change their sign first. Those
@@ -37,7 +19,9 @@ inline void attention_forward_by_warps(const AttentionArgs& args) {
   const Part part(args, Own::kBlock);
   const Own own(part);
   const Extra extra(args, part);
-  const int64_t end = args.causal ? std::min<int64_t>(args.keys, part.first + Own::kBlock) : args.keys;
+  const KeyRange seen =
+      seen_keys(extra, 0, args.causal ? std::min<int64_t>(args.keys, part.first + Own::kBlock) : args.keys);
+  const int64_t start = seen.begin / N * N, end = seen.end;
   const TwoByTurns<Rows, N, Own::kThreads> others{queries + Own::kBlock * Rows::kStep,
                                                   part.of<const T>(args.key),
                                                   part.of<const T>(args.value),
@@ -46,7 +30,7 @@ inline void attention_forward_by_warps(const AttentionArgs& args) {
                                                   end};
   begin_load<Rows, Own::kBlock, Own::kThreads>(queries, part.of<const T>(args.query) + part.first * args.query.row,
                                                args.query.row, within(args.rows - part.first, Own::kBlock));
-  others.begin_load(0, 0);
+  others.begin_load(0, start);
   close_group();
   T* mine = Rows::own(queries);
 
@@ -69,7 +53,7 @@ inline void attention_forward_by_warps(const AttentionArgs& args) {
     }
   }
   int turn = 0;
-  for (int64_t first = 0; first < end; first += N, ++turn) {
+  for (int64_t first = start; first < end; first += N, ++turn) {
     wait_for_groups<0>();
     Rows::show();
     __syncthreads();
@@ -97,11 +81,11 @@ inline void attention_forward_by_warps(const AttentionArgs& args) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const int64_t past = args.causal ? std::min<int64_t>(end, own.first + sum_row(t, half) + 1) : end;
-          const int seen = within(past - first, N) - sum_column(0, 0);
+          const int left = within(past - first, N) - sum_column(0, 0);
 #pragma unroll
           for (int n = 0; n < N / 8; ++n) {
-            if (n * 8 >= seen) scores[t][n][2 * half] = -infinite;
-            if (n * 8 + 1 >= seen) scores[t][n][2 * half + 1] = -infinite;
+            if (n * 8 >= left) scores[t][n][2 * half] = -infinite;
+            if (n * 8 + 1 >= left) scores[t][n][2 * half + 1] = -infinite;
           }
         }
       }
@@ -161,7 +145,8 @@ inline void attention_forward_by_warps(const AttentionArgs& args) {
         logsumexp[row] = logarithm_of<Extra>(greatest[t][half] * factor * kLn2, sum);
     }
   }
-  __syncthreads();  // nobody reads queries any more
+  wait_for_groups<0>();  // no key may have been seen
+  __syncthreads();       // nobody reads queries any more
   store<Rows>(mine, part.of<T>(args.out) + own.first * args.out.row, args.out.row,
               within(args.rows - own.first, Own::kWarp), sums, factors);
 }

@@ -66,7 +66,9 @@ inline void attention_for_query_by_warps(const AttentionArgs& args) {
   const Part part(args, Own::kBlock);
   const Own own(part);
   const Extra extra(args, part);
-  const int64_t end = args.causal ? std::min<int64_t>(args.keys, part.first + Own::kBlock) : args.keys;
+  const KeyRange seen =
+      seen_keys(extra, 0, args.causal ? std::min<int64_t>(args.keys, part.first + Own::kBlock) : args.keys);
+  const int64_t start = seen.begin / N * N, end = seen.end;
   const TwoByTurns<Rows, N, Own::kThreads> others{grads + Own::kBlock * Rows::kStep,
                                                   part.of<const T>(args.key),
                                                   part.of<const T>(args.value),
@@ -78,7 +80,7 @@ inline void attention_for_query_by_warps(const AttentionArgs& args) {
                                                args.query.row, there);
   begin_load<Rows, Own::kBlock, Own::kThreads>(grads, part.of<const T>(args.grad) + part.first * args.grad.row,
                                                args.grad.row, there);
-  others.begin_load(0, 0);
+  others.begin_load(0, start);
   close_group();
   queries = Rows::own(queries), grads = Rows::own(grads);
 
@@ -99,7 +101,7 @@ inline void attention_for_query_by_warps(const AttentionArgs& args) {
   clear(sums);
   const float scaled = static_cast<float>(args.scale) * kLog2E, factor = Extra::kMasks ? 1.0f : scaled;
   int turn = 0;
-  for (int64_t first = 0; first < end; first += N, ++turn) {
+  for (int64_t first = start; first < end; first += N, ++turn) {
     wait_for_groups<0>();
     Rows::show();
     __syncthreads();
@@ -139,11 +141,11 @@ inline void attention_for_query_by_warps(const AttentionArgs& args) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const int64_t past = args.causal ? std::min<int64_t>(end, own.first + sum_row(t, half) + 1) : end;
-          const int seen = within(past - first, N) - sum_column(0, 0);
+          const int left = within(past - first, N) - sum_column(0, 0);
 #pragma unroll
           for (int n = 0; n < N / 8; ++n) {
-            if (n * 8 >= seen) slopes[t][n][2 * half] = 0.0f;
-            if (n * 8 + 1 >= seen) slopes[t][n][2 * half + 1] = 0.0f;
+            if (n * 8 >= left) slopes[t][n][2 * half] = 0.0f;
+            if (n * 8 + 1 >= left) slopes[t][n][2 * half + 1] = 0.0f;
           }
         }
       }
@@ -154,7 +156,8 @@ inline void attention_for_query_by_warps(const AttentionArgs& args) {
   float scales[kTiles][2];
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) scales[t][0] = scales[t][1] = static_cast<float>(args.scale);
-  __syncthreads();  // nobody reads queries any more
+  wait_for_groups<0>();  // no key may have been seen
+  __syncthreads();       // nobody reads queries any more
   store<Rows>(queries, part.of<T>(args.for_query) + own.first * args.for_query.row, args.for_query.row,
               within(args.rows - own.first, Own::kWarp), sums, scales);
 }
@@ -189,8 +192,9 @@ inline void attention_for_key_and_value_by_warps(const AttentionArgs& args) {
     }
     close_group();
   };
+  const KeyRange seen = seen_keys(extra, part.first, std::min<int64_t>(part.first + Own::kBlock, args.keys));
   // Rows before the first key do not see it.
-  const int64_t start = args.causal ? part.first : 0;
+  const int64_t start = seen.begin == seen.end ? args.rows : args.causal ? part.first : 0;
   const int there = within(args.keys - part.first, Own::kBlock);
   begin_load<Rows, Own::kBlock, Own::kThreads>(keys, part.of<const T>(args.key) + part.first * args.key.row,
                                                args.key.row, there);
@@ -203,6 +207,9 @@ inline void attention_for_key_and_value_by_warps(const AttentionArgs& args) {
   clear(for_value);
   const float scaled = static_cast<float>(args.scale) * kLog2E, factor = Extra::kMasks ? 1.0f : scaled;
   const auto raised = static_cast<float>(args.drop.factor);
+  typename Extra::Word words[kTiles][2];
+  if constexpr (Extra::kMasks)
+    if (args.mask.row == 0) load_words<Rows>(words, extra, own.first);
   int turn = 0;
   for (int64_t first = start; first < args.rows; first += N, ++turn) {
     wait_for_groups<0>();
@@ -215,18 +222,7 @@ inline void attention_for_key_and_value_by_warps(const AttentionArgs& args) {
     Rows::template begin_score<N>(scores, keys, others.first(turn));
     Rows::template begin_score<N>(slopes, values, others.second(turn));
     Rows::template wait<1>(scores);
-    if constexpr (Extra::kMasks) {
-#pragma unroll
-      for (int t = 0; t < kTiles; ++t) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const int64_t key = own.first + sum_row(t, e / 2);
-#pragma unroll
-          for (int n = 0; n < N / 8; ++n)
-            scores[t][n][e] = extra.masked_or_none(scores[t][n][e] * scaled, first + sum_column(n, e % 2), key, kLog2E);
-        }
-      }
-    }
+    if constexpr (Extra::kMasks) mask_turned_scores<Rows, N>(scores, extra, words, scaled, own.first, first);
     const bool whole = first + N <= args.rows && (!args.causal || first + 1 >= own.first + Own::kWarp);
 #pragma unroll
     for (int n = 0; n < N / 8; ++n) {
