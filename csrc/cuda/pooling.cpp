@@ -1,5 +1,7 @@
 #include "cuda/pooling.h"
 
+#include <algorithm>
+
 #include "cuda/device/pooling_args.h"
 #include "cuda/launch.h"
 #include "cuda/memory.h"
@@ -10,52 +12,66 @@
 namespace adjoint::cuda {
 namespace {
 
-PoolArgs args_of(const kernels::PoolShape& shape, const View& in, const View& out) {
-  PoolArgs args{};
-  args.in = in.data;
-  args.out = out.data;
-  args.numel = out.numel();
-  for (int d = 0; d < 3; ++d) {
-    const kernels::PoolAxis& axis = shape.axes[d];
-    args.axes[d] = {axis.in,     axis.out,     axis.taps,     axis.step,
-                    axis.stride, axis.padding, axis.adaptive, axis.counts_padding};
-  }
-  return args;
+/// Whether places fit 32 bits, and what they are computed of: places of adaptive windows are quotients of products.
+bool are_narrow(const kernels::PoolShape& shape, const View& in, const View& out) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  return in.numel() < kMost && out.numel() < kMost &&
+         std::ranges::all_of(
+             shape.axes,
+             [](const kernels::PoolAxis& axis) {
+               return (axis.in + 1) * (axis.out + 1) < kMost && axis.stride < kMost && axis.padding < kMost &&
+                      axis.taps * axis.step < kMost && axis.out * axis.stride < kMost;
+             });
 }
 
-void run(const char* name, const View& out, PoolArgs& args) {
-  const std::string call = std::string(name) + "<" + device_type(out.dtype) + ">";
-  launch(out.device, kernel_text("pooling.h", "PoolArgs", call), args, blocks_for(args.numel));
+/// Launches a kernel for what is written, after `add` has filled in the rest of its parameter.
+template <class Add>
+void run(const char* name, const kernels::PoolShape& shape, const View& in, const View& out, Add add) {
+  auto of_width = [&]<class W>(W, const char* args_type) {
+    PoolArgs<W> args{};
+    args.in = in.data;
+    args.out = out.data;
+    args.numel = static_cast<W>(out.numel());
+    for (int d = 0; d < 3; ++d) {
+      const kernels::PoolAxis& axis = shape.axes[d];
+      args.axes[d] = {static_cast<W>(axis.in),
+                      static_cast<W>(axis.out),
+                      static_cast<W>(axis.taps),
+                      static_cast<W>(axis.step),
+                      static_cast<W>(axis.stride),
+                      static_cast<W>(axis.padding),
+                      axis.adaptive,
+                      axis.counts_padding};
+    }
+    add(args);
+    const std::string call = std::string(name) + "<" + device_type(out.dtype) + ">";
+    launch(out.device, kernel_text("pooling.h", args_type, call), args, blocks_for(args.numel));
+  };
+  are_narrow(shape, in, out) ? of_width(int32_t{}, "PoolArgs<int32_t>") : of_width(int64_t{}, "PoolArgs<int64_t>");
 }
 
 }  // namespace
 
 void max_pool(const kernels::PoolShape& shape, const View& in, const View& out, const View* indices) {
-  PoolArgs args = args_of(shape, in, out);
-  args.indices = data_of<int64_t>(indices);
-  run("max_pool", out, args);
+  run("max_pool", shape, in, out, [&](auto& args) { args.indices = data_of<int64_t>(indices); });
 }
 
 void mean_pool(const kernels::PoolShape& shape, int64_t divisor, const View& in, const View& out) {
-  PoolArgs args = args_of(shape, in, out);
-  args.divisor = divisor;
-  run("mean_pool", out, args);
+  run("mean_pool", shape, in, out, [&](auto& args) { args.divisor = divisor; });
 }
 
 void mean_pool_backward(const kernels::PoolShape& shape, int64_t divisor, const View& in, const View& out) {
-  PoolArgs args = args_of(shape, in, out);
-  args.divisor = divisor;
-  run("mean_pool_backward", out, args);
+  run("mean_pool_backward", shape, in, out, [&](auto& args) { args.divisor = divisor; });
 }
 
 void fractional_max_pool(const kernels::PoolShape& shape, int dims, const View& samples, const View& in,
                          const View& out, const View& indices) {
-  PoolArgs args = args_of(shape, in, out);
-  args.indices = indices.as<int64_t>();
-  args.samples = samples.data;
-  args.dims = dims;
-  for (PoolWindows& axis : args.axes) axis.step = 1;
-  run("fractional_max_pool", out, args);
+  run("fractional_max_pool", shape, in, out, [&](auto& args) {
+    args.indices = indices.as<int64_t>();
+    args.samples = samples.data;
+    args.dims = dims;
+    for (auto& axis : args.axes) axis.step = 1;
+  });
 }
 
 std::optional<int64_t> scatter_planes(int64_t planes, const View& in, const View& indices, const View& out, bool add) {

@@ -11,14 +11,15 @@ namespace adjoint::cuda {
 enum class Resample { Nearest, NearestExact, Linear, Cubic, Replicate, Reflect, Circular };
 
 /// The elements of the input that make an output along one axis, and their weights.
-template <class R>
+template <class R, class W>
 struct Taps {
   int count;
-  int64_t index[4];
+  W index[4];
   R weight[4];
 };
 
-inline int64_t clamped(int64_t value, int64_t low, int64_t high) {
+template <class W>
+inline W clamped(W value, W low, W high) {
   return value < low ? low : value > high ? high : value;
 }
 
@@ -32,22 +33,22 @@ inline R cubic(R x, R a) {
 }
 
 /// The element of a padded axis that stands at output i.
-template <Resample mode>
-inline int64_t padded_index(const ResampleAxis& axis, int64_t i) {
-  int64_t place = i - axis.before;
+template <Resample mode, class W>
+inline W padded_index(const ResampleAxis<W>& axis, W i) {
+  W place = i - axis.before;
   if constexpr (mode == Resample::Replicate) return clamped(place, 0, axis.in - 1);
   if constexpr (mode == Resample::Circular) {
     // What negative padding cuts off does not come back at the other end.
-    const int64_t cut = axis.before < 0 ? -axis.before : 0, left = axis.in - cut - (axis.after < 0 ? -axis.after : 0);
+    const W cut = axis.before < 0 ? -axis.before : 0, left = axis.in - cut - (axis.after < 0 ? -axis.after : 0);
     return cut + ((place - cut) % left + left) % left;
   }
   if (place < 0) place = -place;
   return place >= axis.in ? 2 * (axis.in - 1) - place : place;
 }
 
-template <Resample mode, bool align, class R>
-inline Taps<R> taps_of(const ResampleAxis& axis, int64_t i) {
-  Taps<R> taps;
+template <Resample mode, bool align, class R, class W>
+inline Taps<R, W> taps_of(const ResampleAxis<W>& axis, W i) {
+  Taps<R, W> taps;
   taps.count = 1;
   taps.weight[0] = R(1);
   if (axis.kept) {
@@ -56,13 +57,13 @@ inline Taps<R> taps_of(const ResampleAxis& axis, int64_t i) {
     const float step = static_cast<float>(axis.step);
     const float place =
         mode == Resample::Nearest ? static_cast<float>(i) * step : (static_cast<float>(i) + 0.5f) * step;
-    taps.index[0] = static_cast<int64_t>(std::min(std::floor(place), static_cast<float>(axis.in - 1)));
+    taps.index[0] = static_cast<W>(std::min(std::floor(place), static_cast<float>(axis.in - 1)));
   } else if constexpr (mode == Resample::Linear || mode == Resample::Cubic) {
     const R step = static_cast<R>(axis.step);
     R place = align ? step * static_cast<R>(i) : step * (static_cast<R>(i) + R(0.5)) - R(0.5);
     if constexpr (mode == Resample::Linear) {
       place = std::max(place, R(0));
-      const int64_t first = std::min(static_cast<int64_t>(place), axis.in - 1);
+      const W first = std::min(static_cast<W>(place), axis.in - 1);
       const R beyond = std::min(std::max(place - static_cast<R>(first), R(0)), R(1));
       taps.count = 2;
       taps.index[0] = first;
@@ -73,7 +74,7 @@ inline Taps<R> taps_of(const ResampleAxis& axis, int64_t i) {
       const R floor = std::floor(place), beyond = place - floor;
       taps.count = 4;
       for (int t = 0; t < 4; ++t) {
-        taps.index[t] = clamped(static_cast<int64_t>(floor) - 1 + t, 0, axis.in - 1);
+        taps.index[t] = clamped(static_cast<W>(floor) - 1 + t, 0, axis.in - 1);
         taps.weight[t] = cubic(beyond + R(1) - static_cast<R>(t), R(-0.75));
       }
     }
@@ -84,10 +85,11 @@ inline Taps<R> taps_of(const ResampleAxis& axis, int64_t i) {
 }
 
 /// Where an element of planes of these sizes lies.
+template <class W>
 struct PlanePlace {
-  int64_t plane, z, y, x;
-  PlanePlace(int64_t number, int64_t depth, int64_t height, int64_t width) {
-    const int64_t line = number / width, rows = line / height;
+  W plane, z, y, x;
+  PlanePlace(W number, W depth, W height, W width) {
+    const W line = number / width, rows = line / height;
     x = number - line * width;
     y = line - rows * height;
     plane = rows / depth;
@@ -96,26 +98,26 @@ struct PlanePlace {
 };
 
 /// Elements that are only moved.
-template <Resample mode, bool align, class Word>
-inline void resample_move(const ResampleArgs& args) {
-  const int64_t number = thread_number<int64_t>();
+template <Resample mode, bool align, class Word, class W>
+inline void resample_move(const ResampleArgs<W>& args) {
+  const W number = thread_number<W>();
   if (number >= args.numel) return;
-  const ResampleAxis &za = args.axes[0], &ya = args.axes[1], &xa = args.axes[2];
-  const PlanePlace at(number, za.out, ya.out, xa.out);
-  const int64_t z = taps_of<mode, align, float>(za, at.z).index[0], y = taps_of<mode, align, float>(ya, at.y).index[0],
-                x = taps_of<mode, align, float>(xa, at.x).index[0];
+  const ResampleAxis<W>&za = args.axes[0], &ya = args.axes[1], &xa = args.axes[2];
+  const PlanePlace<W> at(number, za.out, ya.out, xa.out);
+  const W z = taps_of<mode, align, float>(za, at.z).index[0], y = taps_of<mode, align, float>(ya, at.y).index[0],
+          x = taps_of<mode, align, float>(xa, at.x).index[0];
   static_cast<Word*>(args.out)[number] =
       static_cast<const Word*>(args.in)[((at.plane * za.in + z) * ya.in + y) * xa.in + x];
 }
 
-template <Resample mode, bool align, class T>
-inline void resample_interpolate(const ResampleArgs& args) {
-  const int64_t number = thread_number<int64_t>();
+template <Resample mode, bool align, class T, class W>
+inline void resample_interpolate(const ResampleArgs<W>& args) {
+  const W number = thread_number<W>();
   if (number >= args.numel) return;
-  const ResampleAxis &za = args.axes[0], &ya = args.axes[1], &xa = args.axes[2];
-  const PlanePlace at(number, za.out, ya.out, xa.out);
-  const Taps<T> zs = taps_of<mode, align, T>(za, at.z), ys = taps_of<mode, align, T>(ya, at.y),
-                xs = taps_of<mode, align, T>(xa, at.x);
+  const ResampleAxis<W>&za = args.axes[0], &ya = args.axes[1], &xa = args.axes[2];
+  const PlanePlace<W> at(number, za.out, ya.out, xa.out);
+  const Taps<T, W> zs = taps_of<mode, align, T>(za, at.z), ys = taps_of<mode, align, T>(ya, at.y),
+                   xs = taps_of<mode, align, T>(xa, at.x);
   const T* plane = static_cast<const T*>(args.in) + at.plane * za.in * ya.in * xa.in;
   T sum = 0;
   for (int c = 0; c < xs.count; ++c) {
@@ -129,23 +131,26 @@ inline void resample_interpolate(const ResampleArgs& args) {
 }
 
 /// Outputs that an element of the input may be part of: first, first + step, ... so many.
+template <class W>
 struct Candidates {
-  int64_t first, step, count;
+  W first, step, count;
 };
 
-inline Candidates between(const ResampleAxis& axis, int64_t low, int64_t high) {
-  low = std::max<int64_t>(low, 0);
+template <class W>
+inline Candidates<W> between(const ResampleAxis<W>& axis, W low, W high) {
+  low = std::max(low, W{0});
   high = std::min(high, axis.out - 1);
   return {low, 1, high < low ? 0 : high - low + 1};
 }
 
-template <Resample mode>
-inline Candidates candidates_of(const ResampleAxis& axis, int64_t at) {
-  const bool first = at == 0, last = at == axis.in - 1;
+template <Resample mode, bool align, class W>
+inline Candidates<W> candidates_of(const ResampleAxis<W>& axis, W at) {
+  // Outputs before the first element have shares of the second one, too, of nothing.
+  const bool first = at <= (mode == Resample::Linear ? 1 : 0), last = at == axis.in - 1;
   if (axis.kept) return {at, 1, 1};
   if constexpr (mode == Resample::Circular) {
-    const int64_t cut = axis.before < 0 ? -axis.before : 0, left = axis.in - cut - (axis.after < 0 ? -axis.after : 0);
-    const int64_t start = ((at + axis.before) % left + left) % left;
+    const W cut = axis.before < 0 ? -axis.before : 0, left = axis.in - cut - (axis.after < 0 ? -axis.after : 0);
+    const W start = ((at + axis.before) % left + left) % left;
     return {start, left, start < axis.out ? (axis.out - 1 - start) / left + 1 : 0};
   } else if constexpr (mode == Resample::Replicate) {
     return between(axis, first ? 0 : at + axis.before, last ? axis.out - 1 : at + axis.before);
@@ -154,28 +159,31 @@ inline Candidates candidates_of(const ResampleAxis& axis, int64_t at) {
   } else {
     // Positions are monotone; the ends of the input stand for what lies beyond them.
     constexpr double reach = mode == Resample::Cubic ? 2 : 1;
-    if (axis.step <= 0) return between(axis, 0, axis.out - 1);
-    const double low = (static_cast<double>(at) - reach) / axis.step - 2,
-                 high = (static_cast<double>(at) + reach + 1) / axis.step + 2;
-    return between(axis, first ? 0 : static_cast<int64_t>(low),
-                   last || high >= static_cast<double>(axis.out) ? axis.out - 1 : static_cast<int64_t>(high));
+    if (axis.step <= 0) return between(axis, W{0}, axis.out - 1);
+    // Positions are rounded, and begin at 0 or at half an element.
+    const bool nearest = mode == Resample::Nearest || mode == Resample::NearestExact;
+    const double begin = align || nearest ? 0 : 0.5, slack = 1 + 1e-6 * static_cast<double>(axis.out);
+    const double low = (static_cast<double>(at) + begin - reach) / axis.step - begin - slack,
+                 high = (static_cast<double>(at) + begin + reach) / axis.step - begin + slack;
+    return between(axis, first ? W{0} : static_cast<W>(low),
+                   last || high >= static_cast<double>(axis.out) ? axis.out - 1 : static_cast<W>(high));
   }
 }
 
 /// Candidate k of an element, or -1; of a reflection they are itself and its images at both ends.
-template <Resample mode>
-inline int64_t candidate(const ResampleAxis& axis, const Candidates& from, int64_t at, int64_t k) {
+template <Resample mode, class W>
+inline W candidate(const ResampleAxis<W>& axis, const Candidates<W>& from, W at, W k) {
   if (mode != Resample::Reflect || axis.kept) return from.first + k * from.step;
   if ((k == 1 && at == 0) || (k == 2 && at == axis.in - 1)) return -1;
-  const int64_t i = axis.before + (k == 0 ? at : k == 1 ? -at : 2 * (axis.in - 1) - at);
+  const W i = axis.before + (k == 0 ? at : k == 1 ? -at : 2 * (axis.in - 1) - at);
   return i >= 0 && i < axis.out ? i : -1;
 }
 
 /// Whether an output has an element of the input for a part, and with which weight.
-template <Resample mode, bool align, class R>
-inline bool weight_on(const ResampleAxis& axis, int64_t i, int64_t at, R& weight) {
+template <Resample mode, bool align, class R, class W>
+inline bool weight_on(const ResampleAxis<W>& axis, W i, W at, R& weight) {
   if (i < 0) return false;
-  const Taps<R> taps = taps_of<mode, align, R>(axis, i);
+  const Taps<R, W> taps = taps_of<mode, align, R>(axis, i);
   bool part = false;
   weight = R(0);
   for (int t = 0; t < taps.count; ++t)
@@ -196,26 +204,26 @@ inline T scaled(T value, R weight) {
 }
 
 /// The transpose of either: here the input is a gradient, with the sizes of outputs.
-template <Resample mode, bool align, class T>
-inline void resample_backward(const ResampleArgs& args) {
+template <Resample mode, bool align, class T, class W>
+inline void resample_backward(const ResampleArgs<W>& args) {
   using R = typename RealOf<T>::type;
-  const int64_t number = thread_number<int64_t>();
+  const W number = thread_number<W>();
   if (number >= args.numel) return;
-  const ResampleAxis &za = args.axes[0], &ya = args.axes[1], &xa = args.axes[2];
-  const PlanePlace at(number, za.in, ya.in, xa.in);
-  const Candidates zs = candidates_of<mode>(za, at.z), ys = candidates_of<mode>(ya, at.y),
-                   xs = candidates_of<mode>(xa, at.x);
+  const ResampleAxis<W>&za = args.axes[0], &ya = args.axes[1], &xa = args.axes[2];
+  const PlanePlace<W> at(number, za.in, ya.in, xa.in);
+  const Candidates<W> zs = candidates_of<mode, align>(za, at.z), ys = candidates_of<mode, align>(ya, at.y),
+                      xs = candidates_of<mode, align>(xa, at.x);
   const T* g = static_cast<const T*>(args.in) + at.plane * za.out * ya.out * xa.out;
   T sum = T(0);
   R wz, wy, wx;
-  for (int64_t a = 0; a < zs.count; ++a) {
-    const int64_t z = candidate<mode>(za, zs, at.z, a);
+  for (W a = 0; a < zs.count; ++a) {
+    const W z = candidate<mode>(za, zs, at.z, a);
     if (!weight_on<mode, align>(za, z, at.z, wz)) continue;
-    for (int64_t b = 0; b < ys.count; ++b) {
-      const int64_t y = candidate<mode>(ya, ys, at.y, b);
+    for (W b = 0; b < ys.count; ++b) {
+      const W y = candidate<mode>(ya, ys, at.y, b);
       if (!weight_on<mode, align>(ya, y, at.y, wy)) continue;
-      for (int64_t c = 0; c < xs.count; ++c) {
-        const int64_t x = candidate<mode>(xa, xs, at.x, c);
+      for (W c = 0; c < xs.count; ++c) {
+        const W x = candidate<mode>(xa, xs, at.x, c);
         if (weight_on<mode, align>(xa, x, at.x, wx)) sum += scaled(g[(z * ya.out + y) * xa.out + x], wz * wy * wx);
       }
     }
