@@ -51,6 +51,16 @@ std::string source_of(const char* args, const std::string& call) {
 /// Integers wrap.
 const char* type_of(DType dtype) { return dtype == DType::Int64 ? "uint64_t" : device_type(dtype); }
 
+/// The type of places of the kernels for few channels: of 32 bits where all of them fit.
+const char* place_type(const ConvShape& shape, std::initializer_list<View> views) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  bool narrow = std::ranges::all_of(views, [](const View& view) { return view.numel() < kMost; });
+  for (int d = 0; d < 3; ++d)
+    narrow = narrow && (shape.wide[d] + 2 * shape.padding[d]) + shape.stride[d] < kMost &&
+             shape.kernel[d] * shape.dilation[d] < kMost && shape.narrow[d] * shape.stride[d] < kMost;
+  return narrow ? "int32_t" : "int64_t";
+}
+
 int64_t tiles_of(int64_t rows, int64_t columns) {
   return ((rows + kSide - 1) / kSide) * ((columns + kSide - 1) / kSide);
 }
@@ -128,7 +138,7 @@ void convolution(const ConvShape& shape, bool transposed, const View& in, const 
   const bool few = rows <= kFewRows;
   if (is_product(shape) && !few) return multiply(shape, transposed, in, weight, bias, out);
   if (!few && through_cudnn(shape, transposed, in, weight, bias, out)) return;
-  if (is_half(out.dtype)) {
+  if (is_half(out.dtype) && !few) {
     const Widened image(in), factor(weight), made(out, false);
     std::optional<Widened> added;
     if (bias) added.emplace(*bias);
@@ -140,9 +150,11 @@ void convolution(const ConvShape& shape, bool transposed, const View& in, const 
   args.factor = weight.data;
   args.bias = bias ? bias->data : nullptr;
   args.out = out.data;
-  const std::string types =
-      std::string(transposed ? "<Conv::Transposed, " : "<Conv::Forward, ") + type_of(out.dtype) + ">";
-  if (few) return launch(out.device, source_of("ConvArgs", "convolve_directly" + types), args, blocks_for(out.numel()));
+  const std::string types = std::string(transposed ? "<Conv::Transposed, " : "<Conv::Forward, ") + type_of(out.dtype);
+  if (few) {
+    const std::string call = "convolve_directly" + types + ", " + place_type(shape, {in, weight, out}) + ">";
+    return launch(out.device, source_of("ConvArgs", call), args, blocks_for(out.numel()));
+  }
   args.columns = args.batch;
   for (int d = 0; d < 3; ++d) {
     if (!transposed) {
@@ -153,7 +165,7 @@ void convolution(const ConvShape& shape, bool transposed, const View& in, const 
     args.columns *= (shape.wide[d] + shape.stride[d] - 1) / shape.stride[d];
     args.classes *= shape.stride[d];
   }
-  launch(out.device, source_of("ConvArgs", "convolve" + types), args, tiles_of(rows, args.columns), kThreads,
+  launch(out.device, source_of("ConvArgs", "convolve" + types + ">"), args, tiles_of(rows, args.columns), kThreads,
          std::min(args.groups * args.classes, kMostY));
 }
 
@@ -166,27 +178,34 @@ void convolution_weight(const ConvShape& shape, const View& grad, const View& in
   const std::string type = type_of(out.dtype);
   const bool few = shape.narrow_channels <= kFewRows;
   if (!few && cudnn_convolution(ConvWay::Weight, shape, in, grad, out, false)) return;
-  if (is_half(out.dtype)) {
+  if (is_half(out.dtype) && !few) {
     const Widened factor(grad), image(in), made(out, false);
     convolution_weight(shape, factor.view(), image.view(), made.view());
     return copy(made.view(), out);
   }
-  if (few) return launch(out.device, source_of("ConvArgs", "weight_directly<" + type + ">"), args, out.numel());
   args.columns = shape.wide_channels * volume(shape.kernel);
   args.depth = shape.batch * volume(shape.narrow);
   // As many slices of the depth as keep the device busy, each of whole rounds of a block's threads.
-  const int64_t tiles = tiles_of(shape.narrow_channels, args.columns);
-  const int64_t wanted = 4 * use(out.device).multiprocessors / (tiles * shape.groups) + 1;
+  const int64_t tiles = few ? out.numel() : tiles_of(shape.narrow_channels, args.columns) * shape.groups;
+  const int64_t wanted = (few ? 8 : 4) * use(out.device).multiprocessors / tiles + 1;
   args.slices = std::clamp<int64_t>(wanted, 1, std::min((args.depth + 1023) / 1024, kMostY / shape.groups + 1));
   args.slice_depth = ((args.depth + args.slices - 1) / args.slices + kThreads - 1) / kThreads * kThreads;
   const bool one = args.slices == 1;
-  Scratch parts(one ? 0 : static_cast<size_t>(args.slices * out.numel() * itemsize(out.dtype)), out.device);
+  const DType sums = compute_type(out.dtype);
+  const std::string part = type_of(one ? out.dtype : sums);
+  Scratch parts(one ? 0 : static_cast<size_t>(args.slices * out.numel() * itemsize(sums)), out.device);
   if (!one) args.out = parts.data();
-  launch(out.device, source_of("ConvArgs", "convolve<Conv::Weight, " + type + ">"), args, tiles, kThreads,
-         std::min(args.groups * args.slices, kMostY));
+  if (few) {
+    const std::string call = "weight_directly<" + type + ", " + part + ", " + place_type(shape, {grad, in, out}) + ">";
+    launch(out.device, source_of("ConvArgs", call), args, out.numel(), kThreads, args.slices);
+  } else {
+    launch(out.device, source_of("ConvArgs", "convolve<Conv::Weight, " + type + ">"), args, tiles / shape.groups,
+           kThreads, std::min(args.groups * args.slices, kMostY));
+  }
   if (one) return;
   SumSlicesArgs sum{parts.data(), out.data, out.numel(), args.slices};
-  launch(out.device, source_of("SumSlicesArgs", "sum_slices<" + type + ">"), sum, blocks_for(out.numel()));
+  launch(out.device, source_of("SumSlicesArgs", "sum_slices<" + part + ", " + type + ">"), sum,
+         blocks_for(out.numel()));
 }
 
 void split_conv_weight(const View& complex, const View& real, bool transposed) {

@@ -18,7 +18,10 @@ enum class Conv { Forward, Transposed, Weight };
 
 inline constexpr int kConvSide = 64, kConvDepth = 16, kConvEach = 4, kConvThreads = 256;
 
-inline int64_t volume(const int64_t (&sizes)[3]) { return sizes[0] * sizes[1] * sizes[2]; }
+template <class W>
+inline W volume(const W (&sizes)[3]) {
+  return sizes[0] * sizes[1] * sizes[2];
+}
 
 /// What one side knows of a place: coordinates, and how far away its channel lies, in the image and in the other
 /// factor.
@@ -28,10 +31,12 @@ struct Spot {
 };
 
 /// A number as places along three axes, the last fastest, and what is left.
-inline int64_t places(int64_t number, const int64_t (&sizes)[3], int64_t (&at)[3]) {
+template <class W>
+inline W places(W number, const W (&sizes)[3], W (&at)[3]) {
   for (int d = 2; d >= 0; --d) {
-    at[d] = number % sizes[d];
-    number /= sizes[d];
+    const W rest = number / sizes[d];
+    at[d] = number - rest * sizes[d];
+    number = rest;
   }
   return number;
 }
@@ -233,13 +238,13 @@ inline void convolve(const ConvArgs& args) {
 }
 
 /// The slices of a weight's gradient, always added in the same order.
-template <class T>
+template <class T, class To>
 inline void sum_slices(const SumSlicesArgs& args) {
   const int64_t i = thread_number<int64_t>();
   if (i >= args.numel) return;
   T sum = T(0);
   for (int64_t s = 0; s < args.slices; ++s) sum += reinterpret_cast<const T*>(args.parts)[s * args.numel + i];
-  reinterpret_cast<T*>(args.out)[i] = sum;
+  reinterpret_cast<To*>(args.out)[i] = convert<To>(sum);
 }
 
 }  // namespace adjoint::cuda
