@@ -36,6 +36,7 @@ _CUBE = (2, 2, 2), (2, 2, 2), (0, 0, 0)
 _SQUARE = (2, 2), (2, 2), (0, 0)
 INSIDE = {
     "_UpsampleLanczos2DAa": [Sample(T(1, 1, 4, 4), (6, 6), "lanczos-aa", False, 0.0, 0.0, 0.0)],
+    "_addmm_relu": [Sample(T(4), T(2, 3), T(3, 4))],
     "_attention": [Sample(T(1, 2, 3, 4), T(1, 2, 3, 4), T(1, 2, 3, 4), None, 0.5, False, 0.0, None)],
     "_avg_pool3d": [Sample(T(1, 1, 4, 4, 4), *_CUBE, False, True, None)],
     "_bernoulli_log_density": [Sample(T(3, low=0.0, high=1.0), T(3))],
@@ -63,6 +64,7 @@ INSIDE = {
     "_normal_log_density": [Sample(T(3), T(3), T(3, low=0.5))],
     "_poisson_log_density": [Sample(T(3, low=0.1), T(3, low=0.5))],
     "_ratio_or_zero": [Sample(T(3), T(3, low=0.5))],
+    "_relu_gradient": [Sample(T(3), T(values=[-1.0, 2.0, -3.0]))],
     "_segments": [Sample(T(2, 4, 2), I(values=[[0, 1, 4], [0, 3, 3]]), kind) for kind in ("max", "min", "prod", "sum")],
     "_sparse_sum_groups": [
         Sample(T(3, 2), I(values=[2, 0, 1]), I(values=[0, 1, 3]), I(values=[1, 1, 0])),

@@ -35,6 +35,8 @@ PROGRAMS = {
     "addmm and relu": lambda L: L._addmm_activation(
         rows(L, 2), rows(L, 2, 2), rows(L, 2, 2, seed=1), beta=0.5, alpha=2
     ),
+    "addmm of a vector and relu": lambda L: L._addmm_activation(rows(L, 5), rows(L, 3, 4), rows(L, 4, 5, seed=1)),
+    "relu of what is no number": lambda L: L._addmm_activation(L.tensor([float("nan"), -5.0]), L.eye(2), L.eye(2)),
     "addmm and gelu": lambda L: L._addmm_activation(rows(L, 2), rows(L, 2, 2), rows(L, 2, 2, seed=1), use_gelu=True),
     "pools": lambda L: (
         L._adaptive_avg_pool2d(rows(L, 2, 4, 4), (2, 1)),
@@ -70,6 +72,12 @@ def test_as_in_torch(program):
         lambda L: L._assert_async(L.tensor(0), "why"),
         lambda L: L._assert_async(L.ones(2)),
         lambda L: L._masked_softmax(L.ones(2), L.ones(2), 0),
+        lambda L: L._addmm_activation(L.ones(3), L.ones(2, 4), L.ones(3, 4)),
+        lambda L: L._addmm_activation(L.ones(5), L.ones(2, 4), L.ones(4, 3)),
+        lambda L: L._addmm_activation(L.ones(3), L.ones(4), L.ones(4, 3)),
+        lambda L: L._addmm_activation(L.ones(3).double(), L.ones(2, 4), L.ones(4, 3)),
+        lambda L: L._addmm_activation(L.ones(3).cfloat(), L.ones(2, 4).cfloat(), L.ones(4, 3).cfloat()),
+        lambda L: L._addmm_activation(L.ones(3).bool(), L.ones(2, 4).bool(), L.ones(4, 3).bool()),
         lambda L: L._pack_padded_sequence(L.ones(4, 3), L.tensor([1, 2, 3]), False),
         lambda L: L._amp_foreach_non_finite_check_and_unscale_([L.tensor([1])], L.zeros(1), L.tensor(0.5)),
         lambda L: L._amp_foreach_non_finite_check_and_unscale_([L.ones(1)], L.zeros(2), L.tensor(0.5)),
@@ -90,6 +98,37 @@ def test_gradients_of_weight_norm():
     def program(L):
         v, g = rows(L, 3, 2).requires_grad_(), rows(L, 3, 1, seed=1).requires_grad_()
         return L.autograd.grad((L._weight_norm(v, g) ** 3).sum(), (v, g))
+
+    same(program, VALUES, OPS)
+
+
+def relu_of_sum(L, input, mat1, mat2):
+    """As torch differentiates it, which has no gradient of _addmm_activation()."""
+    return L.addmm(input, mat1, mat2).relu() if L is torch else L._addmm_activation(input, mat1, mat2)
+
+
+@pytest.mark.parametrize("shape", [(5,), (), (3, 1), (3, 5)])
+@pytest.mark.parametrize("wanted", [(0, 1, 2), (0,), (1,), (2,), (0, 2), (1, 2)])
+def test_gradients_of_relu_of_a_sum(shape, wanted):
+    def program(L):
+        operands = [rows(L, *shape), rows(L, 3, 4, seed=1), rows(L, 5, 4, seed=2).t()]
+        leaves = [operands[i].requires_grad_() for i in wanted]
+        first = L.autograd.grad((relu_of_sum(L, *operands) ** 3).sum(), leaves, create_graph=True)
+        second = L.autograd.grad(sum((gradient**2).sum() for gradient in first), leaves)
+        return [gradient.detach() for gradient in first], second, [gradient.stride() for gradient in first]
+
+    same(program, VALUES, OPS)
+
+
+def test_transforms_of_relu_of_a_sum():
+    def program(L):
+        operands = [rows(L, 5), rows(L, 3, 4, seed=1), rows(L, 4, 5, seed=2)]
+        tangents = [rows(L, 5, seed=3), rows(L, 3, 4, seed=4), rows(L, 4, 5, seed=5)]
+        jvp = L.func.jvp(lambda *given: relu_of_sum(L, *given), tuple(operands), tuple(tangents))
+        many = rows(L, 2, 3, 4, seed=6)
+        batch = L.func.vmap(lambda mat1: relu_of_sum(L, operands[0], mat1, operands[2]))(many)
+        slopes = L.func.vmap(L.func.grad(lambda mat1: relu_of_sum(L, operands[0], mat1, operands[2]).sum()))(many)
+        return jvp, batch, slopes
 
     same(program, VALUES, OPS)
 

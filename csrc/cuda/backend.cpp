@@ -58,6 +58,7 @@ Backend native() {
   table.elementwise.refuse_zeros = refuse_zeros;
   table.matmul.gemm = gemm;
   table.matmul.gemm_plus = gemm_plus;
+  table.matmul.gemm_plus_relu = gemm_plus_relu;
   table.matmul.bmm = bmm;
   table.matmul.sum_bmm = sum_bmm;
   table.matmul.conjugate = conjugate;

@@ -44,9 +44,9 @@ struct Key {
   bool a_transposed, b_transposed;
   int64_t a_leading, b_leading, c_leading;
   int64_t a_alignment, b_alignment, c_alignment, bias_alignment;
-  bool biased;
+  bool biased, relu;
 
-  Key(const BlasProduct& p, const char* bias)
+  Key(const BlasProduct& p, const char* bias, bool with_relu)
       : dtype(p.dtype),
         tf32(p.dtype == DType::Float32 && allows_tf32()),
         m(p.m),
@@ -61,7 +61,8 @@ struct Key {
         b_alignment(alignment_of(p.b.data)),
         c_alignment(alignment_of(p.c.data)),
         bias_alignment(alignment_of(bias)),
-        biased(bias != nullptr) {}
+        biased(bias != nullptr),
+        relu(with_relu) {}
   auto operator<=>(const Key&) const = default;
 };
 
@@ -102,7 +103,7 @@ struct Plan {
     return api.create_operation(&operation, key.tf32 ? cublas::kComputeTf32 : cublas::kCompute32, cublas::kReal32) ==
                kOk &&
            set(kTransposeA, way(key.a_transposed)) && set(kTransposeB, way(key.b_transposed)) &&
-           (!key.biased || set(kEpilogue, uint32_t{kAddBias})) &&
+           (!key.biased || set(kEpilogue, static_cast<uint32_t>(key.relu ? kAddBiasThenRelu : kAddBias))) &&
            layout(a, key.a_transposed, key.m, key.k, key.a_leading) &&
            layout(b, key.b_transposed, key.k, key.n, key.b_leading) && layout(c, false, key.m, key.n, key.c_leading);
   }
@@ -150,11 +151,11 @@ struct Session {
 
 bool has_cublaslt(DType dtype) { return (dtype == DType::Float32 || is_half(dtype)) && library_functions(); }
 
-bool cublaslt_product(Device device, const BlasProduct& p, const char* bias) {
+bool cublaslt_product(Device device, const BlasProduct& p, const char* bias, bool relu) {
   auto& session = thread_session<Session>(device);
   if (!session.handle) return false;
   constexpr size_t kMostPlans = 1024;
-  const Key key(p, bias);
+  const Key key(p, bias, relu);
   auto found = session.plans.find(key);
   if (found == session.plans.end()) {
     if (session.plans.size() >= kMostPlans) session.plans.clear();

@@ -207,13 +207,15 @@ void run_cublas(const Problem& p) {
 
 bool is_one(const Scalar& factor) { return factor.to<complex128>() == complex128(1); }
 
-/// The product and what is added to each row, as layers have a bias, in one launch, where that can be.
-bool run_biased(const Problem& p, const View& added) {
+/// The product and what is added to each row, as layers have a bias, and relu where asked for, in one launch, where
+/// that can be.
+bool run_biased(const Problem& p, const View& added, bool relu = false) {
   if (p.m == 0 || p.n == 0 || p.k == 0 || !is_one(p.alpha) || !is_one(p.beta) || !has_cublaslt(p.dtype)) return false;
   if (!lies_by_rows(p.c, p.m, p.n) || wants_vectors(p) || (p.m > 1 && added.strides[0] != 0) ||
       (p.n > 1 && added.strides[1] != 1))
     return false;
-  return with_cublas(p, [&](const BlasProduct& product) { return cublaslt_product(p.device, product, added.data); });
+  return with_cublas(p,
+                     [&](const BlasProduct& product) { return cublaslt_product(p.device, product, added.data, relu); });
 }
 
 /// Computes c in other memory.
@@ -328,6 +330,11 @@ void gemm_plus(const View& a, const View& b, const View& added, const View& c, c
   if (run_biased(p, added)) return;
   copy(added, c);
   solve(p);
+}
+
+bool gemm_plus_relu(const View& a, const View& b, const View& added, const View& c) {
+  const Scalar one = Scalar::of(int64_t{1});
+  return !is_stored(a.dtype) && run_biased(problem_of(a, b, c, one, one), added, true);
 }
 
 void bmm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {

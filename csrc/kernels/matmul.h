@@ -16,6 +16,8 @@ struct Matmul {
   /// c = alpha * (a @ b) + beta * added, whose strides may be 0: a layer and its bias.
   void (*gemm_plus)(const View& a, const View& b, const View& added, const View& c, const Scalar& alpha,
                     const Scalar& beta);
+  /// c = max(a @ b + added, 0), as relu has it, in one launch. False, and nothing done, where a device has no such.
+  bool (*gemm_plus_relu)(const View& a, const View& b, const View& added, const View& c);
   /// gemm for each entry of the first dimension of three-dimensional views, whose batch strides may be 0.
   Product* bmm;
   /// The products of two batches added up: c = alpha * (the sum of all a @ b) + beta * c, for one matrix c.

@@ -224,8 +224,14 @@ TensorPtr accumulator(const Tensor* input, Sizes sizes, const Scalar& beta, cons
   return result;
 }
 
-/// alpha * a @ b + beta * input, which is broadcast.
-TensorPtr product_plus(const Tensor* input, const Matrix& a, const Matrix& b, const Scalar& beta, const Scalar& alpha) {
+void relu_in_place(const View& values) {
+  static const Kernel* relu = on(DeviceType::Cpu).elementwise.kernel("relu");
+  on(values.device).elementwise.run(*relu, values.dtype, values, &values, nullptr);
+}
+
+/// alpha * a @ b + beta * input, which is broadcast, and perhaps relu of it; both factors are 1, then.
+TensorPtr product_plus(const Tensor* input, const Matrix& a, const Matrix& b, const Scalar& beta, const Scalar& alpha,
+                       bool relu = false) {
   const int64_t sizes[2] = {a.rows(), b.cols()};
   TensorPtr result = unset_sum(input, sizes, beta, alpha);
   if (result->numel() == 0) return result;
@@ -237,8 +243,11 @@ TensorPtr product_plus(const Tensor* input, const Matrix& a, const Matrix& b, co
   int64_t strides[kMaxDims];
   broadcast_strides(input->shape, sizes, strides);
   WithoutLock unlocked(work(a, c));
-  on(result->device)
-      .matmul.gemm_plus(a.matrix_view(), b.matrix_view(), input->view(2, sizes, strides), c.matrix_view(), alpha, beta);
+  const kernels::Matmul& matmul = on(result->device).matmul;
+  const View left = a.matrix_view(), right = b.matrix_view(), added = input->view(2, sizes, strides);
+  if (relu && matmul.gemm_plus_relu(left, right, added, c.matrix_view())) return result;
+  matmul.gemm_plus(left, right, added, c.matrix_view(), alpha, beta);
+  if (relu) relu_in_place(c.matrix_view());
   return result;
 }
 
@@ -252,6 +261,15 @@ void check_addmm_types(const Tensor* input, const Tensor* mat1, const Tensor* ma
          linear ? advice::one_type("the input", mat1->dtype, "the weight", mat2->dtype)
                 : advice::one_type("mat1", mat1->dtype, "mat2", mat2->dtype));
   check_numeric("addmm_impl_cpu_", mat1->dtype);
+}
+
+TensorPtr added_product(Tensor* input, Tensor* mat1, Tensor* mat2, const Scalar& beta, const Scalar& alpha, bool relu) {
+  check_matrix("mat1", mat1);
+  check_matrix("mat2", mat2);
+  check_addmm_types(input, mat1, mat2);
+  Matrix a = Matrix::of(mat1), b = Matrix::of(mat2);
+  check_inner(a, b);
+  return product_plus(input, a, b, beta, alpha, relu);
 }
 
 }  // namespace
@@ -309,12 +327,12 @@ TensorPtr vdot(Tensor* input, Tensor* other) {
 }
 
 TensorPtr addmm(Tensor* input, Tensor* mat1, Tensor* mat2, const Scalar& beta, const Scalar& alpha) {
-  check_matrix("mat1", mat1);
-  check_matrix("mat2", mat2);
-  check_addmm_types(input, mat1, mat2);
-  Matrix a = Matrix::of(mat1), b = Matrix::of(mat2);
-  check_inner(a, b);
-  return product_plus(input, a, b, beta, alpha);
+  return added_product(input, mat1, mat2, beta, alpha, false);
+}
+TensorPtr addmm_relu(Tensor* input, Tensor* mat1, Tensor* mat2) {
+  if (is_complex(mat1->dtype))
+    fail(ErrorKind::NotImplemented, "clamp is not supported for complex types: they have no order (relu)");
+  return added_product(input, mat1, mat2, kOne, kOne, true);
 }
 
 TensorPtr addmv(Tensor* input, Tensor* mat, Tensor* vec, const Scalar& beta, const Scalar& alpha) {

@@ -24,6 +24,8 @@ TensorPtr vdot(Tensor* input, Tensor* other);
 
 /// beta * input + alpha * product, the input being broadcast to the product's shape; it is not read when beta is 0.
 TensorPtr addmm(Tensor* input, Tensor* mat1, Tensor* mat2, const Scalar& beta, const Scalar& alpha);
+/// The same with factors of 1, and relu of the sum.
+TensorPtr addmm_relu(Tensor* input, Tensor* mat1, Tensor* mat2);
 TensorPtr addmv(Tensor* input, Tensor* mat, Tensor* vec, const Scalar& beta, const Scalar& alpha);
 TensorPtr baddbmm(Tensor* input, Tensor* batch1, Tensor* batch2, const Scalar& beta, const Scalar& alpha);
 /// The products of the batch are added up.

@@ -32,6 +32,7 @@ NAMES = {
     "to_device": "_to_copy.default",
     "linear_plain": "linear.default",
     "linear_biased": "linear.default",
+    "_addmm_relu": "_addmm_activation.default",
     "vector_norm": "linalg_vector_norm.default",
     "scatter_reduce": "scatter_reduce.two",
     "_scatter_src": "scatter.src",

@@ -203,6 +203,8 @@ def _addmm_activation(input, mat1, mat2, *, beta=1, alpha=1, use_gelu=False):
     tensor([[0., 0.],
             [0., 1.]])
     """
+    if not use_gelu and beta == 1 and alpha == 1:
+        return _op("_addmm_relu")(input, mat1, mat2)
     product = _op("addmm")(input, mat1, mat2, beta=beta, alpha=alpha)
     return _functional.gelu(product) if use_gelu else _op("relu")(product)
 

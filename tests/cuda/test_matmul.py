@@ -436,3 +436,81 @@ assert torch.nn.functional.linear(a.cuda(), torch.ones(256, 256).cuda(), zero).u
 """
     in_another_process(program.format(expected="1 + 2.0**-20"))
     in_another_process(program.format(expected="1"), TORCH_ALLOW_TF32_CUBLAS_OVERRIDE="1")
+
+
+# ---- Products with a bias and relu, in the same launch
+
+RELU = "cublasLtMatmul with a bias and relu"
+relu_of_sum = torch._addmm_activation
+
+
+@pytest.mark.parametrize("dtype", ROWS)
+def test_relu_takes_no_launch_of_its_own(dtype):
+    bias, x, weight = numbers(6, dtype=dtype), numbers(7, LONG, dtype=dtype), numbers(6, LONG, dtype=dtype)
+    operands = bias.cuda(), x.cuda(), weight.cuda().t()
+    calls = Calls(*COUNTED, RELU)
+    with counted() as launches:
+        result = relu_of_sum(*operands)
+    assert (launches, calls[RELU], calls[MULTIPLY], calls[PLAIN]) == ([0], 1, 1, 0)
+    expected = torch.addmm(bias, x, weight.t()).relu()
+    assert 0 < expected.count_nonzero() < expected.numel()
+    close(result, expected)
+    close(torch.addmm(*operands), torch.addmm(bias, x, weight.t()))  # has a plan of its own
+
+
+@pytest.mark.parametrize("dtype", [*ROWS, torch.float64])
+@pytest.mark.parametrize("wanted", [(0, 1, 2), (0,), (1,), (2,), (0, 2), (1, 2)])
+def test_gradients_of_relu_of_a_sum(dtype, wanted):
+    leaves = [numbers(6, dtype=dtype), numbers(7, LONG, dtype=dtype), numbers(LONG, 6, dtype=dtype)]
+    g = numbers(7, 6, dtype=dtype)
+    found = []
+    for device in ("cuda", "cpu"):
+        mine = [leaf.to(device, copy=True).requires_grad_(i in wanted) for i, leaf in enumerate(leaves)]
+        relu_of_sum(*mine).backward(g.to(device))
+        found.append([mine[i].grad for i in wanted])
+        assert all((leaf.grad is None) == (i not in wanted) for i, leaf in enumerate(mine))
+    for ours, expected in zip(*found, strict=True):
+        close(ours, expected)
+
+
+def test_second_gradients_of_relu_of_a_sum():
+    leaves = [numbers(6), numbers(7, LONG), numbers(LONG, 6)]
+    found = []
+    for device in ("cuda", "cpu"):
+        mine = [leaf.to(device, copy=True).requires_grad_() for leaf in leaves]
+        first = torch.autograd.grad((relu_of_sum(*mine) / 10).square().sum(), mine, create_graph=True)
+        found.append(torch.autograd.grad(sum((gradient / 10).square().sum() for gradient in first), mine))
+    for ours, expected in zip(*found, strict=True):
+        close(ours, expected)
+
+
+def test_operands_of_relu_that_lie_in_any_way():
+    bias, calls = torch.randn(6), Calls(RELU)
+    for a in layouts(5, LONG, torch.float32):
+        for b in layouts(LONG, 6, torch.float32):
+            close(relu_of_sum(bias.cuda(), there(a), there(b)), torch.addmm(bias, a, b).relu())
+    assert calls[RELU] == 64
+
+
+def test_where_relu_has_a_launch_of_its_own():
+    """After factors, sums of other things than a vector, types that cuBLASLt has not, and sums that it splits."""
+    x, weight, bias = torch.randn(5, LONG), torch.randn(LONG, 6), torch.randn(12)
+    calls = Calls(RELU)
+    for added in (bias[::2], bias[0], bias[:1], torch.randn(5, 6), torch.randn(5, 1)):
+        close(relu_of_sum(there(added), x.cuda(), weight.cuda()), torch.addmm(added, x, weight).relu())
+    for factors in ({"beta": 2}, {"alpha": 0.5}, {"beta": 0}):
+        expected = torch.addmm(bias[:6], x, weight, **factors).relu()
+        close(relu_of_sum(bias[:6].cuda(), x.cuda(), weight.cuda(), **factors), expected)
+    for dtype, k in ((torch.float64, LONG), (torch.int32, LONG), (torch.float16, 300), (torch.float32, 0)):
+        operands = numbers(6, dtype=dtype), numbers(5, k, dtype=dtype), numbers(k, 6, dtype=dtype)
+        close(relu_of_sum(*(tensor.cuda() for tensor in operands)), torch.addmm(*operands).relu())
+    close(relu_of_sum(bias[:6].cuda(), x[:0].cuda(), weight.cuda()), torch.empty(0, 6))
+    assert calls[RELU] == 0
+
+
+def test_a_refused_relu_goes_another_way():
+    x, weight, bias = torch.randn(27, 151), torch.randn(151, 15), torch.randn(15)  # of no other test
+    calls = Calls(*COUNTED, RELU)
+    fail(PROPOSE, 15)
+    close(relu_of_sum(bias.cuda(), x.cuda(), weight.cuda()), torch.addmm(bias, x, weight).relu())
+    assert (calls[RELU], calls[BIASED]) == (0, 1)

@@ -53,6 +53,7 @@ struct Proposal {
   X(kEpilogue, CUBLASLT_MATMUL_DESC_EPILOGUE, 7)                                                                     \
   X(kBiasPointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER, 8)                                                              \
   X(kAddBias, CUBLASLT_EPILOGUE_BIAS, 4)                                                                             \
+  X(kAddBiasThenRelu, CUBLASLT_EPILOGUE_RELU_BIAS, 6)                                                                \
   X(kMostWorkspace, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, 1)                                                     \
   X(kReductions, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, 3)                                                      \
   X(kAlignmentA, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, 5)                                                      \

@@ -16,6 +16,7 @@ from .language import (
     tanh,
     where,
     whole_sigmoid,
+    zeros_like,
 )
 from .out_words import EXPECTED_SCALAR_TYPE, FOUND_DTYPE
 
@@ -34,6 +35,11 @@ elementwise("relu(input)", lambda input: maximum(input, 0),
                         "clamp is not supported for complex types: they have no order (relu)")},
             # 0 as a multiple of the result: the gradient requires grad again, as in torch.
             input=lambda g, out: where(out <= 0, out * 0, g))
+# The gradient of relu() by its result, for ops that end with it.
+elementwise("_relu_gradient(grad, values)", lambda grad, values: where(values <= 0, values * 0, grad),
+            numbers="", inplace=False, out=False, public=False, node="ThresholdBackwardBackward0", linear="grad",
+            grad=lambda g, values: where(values <= 0, 0, g),
+            values=lambda g: zeros_like(g))
 elementwise("relu6(input)", lambda input: minimum(maximum(input, 0), 6),
             types="integer", loop="clamp_scalar_cpu", namespace="nn.functional", node="HardtanhBackward0", method=False,
             input=lambda g, input: where((input > 0) & (input < 6), g, 0))

@@ -9,6 +9,7 @@ from .language import (
     Tensor,
     _folded_back,
     _matmul_out,
+    _relu_gradient,
     _squeezed_row,
     _unsafe_view,
     addcmul,
@@ -30,6 +31,8 @@ from .language import (
     mv_t,
     op,
     promote_types,
+    relu,
+    rule_wants,
     vdot,
 )
 from .language import bool as bool_type
@@ -173,6 +176,11 @@ def _addbmm_batch(op, size, batched, input, batch1, batch2, beta, alpha):
     return _added_batch(mm, 2)(op, size, batched, input, left, right, beta, alpha)
 
 
+def _addmm_relu_batch(op, size, batched, input, mat1, mat2):
+    result = _added_batch(mm, 2)(op, size, batched, input, mat1, mat2, 1, 1)
+    return result if result is NotImplemented else relu(result)
+
+
 def _addr_batch(op, size, batched, input, vec1, vec2, beta, alpha):
     if vec1.dim() - batched[1] != 1 or vec2.dim() - batched[2] != 1 or input.dim() - batched[0] > 2:
         return NotImplemented  # which the op refuses
@@ -281,6 +289,26 @@ op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", loop="addmm_impl_cpu_", widen
    mat2=lambda g, mat1, alpha, mat2_meta: _times(mm_tn(mat1, g, is_turned(mat2_meta)), alpha),
    doc="beta * input + alpha * (mat1 @ mat2)",
    batch=_added_batch(mm, 2))  # fmt: skip
+
+
+def _addmm_relu_gradients(first):
+    """The rule of all arguments from this one on: g is cut off once for them."""
+
+    def rule(g, mat1, mat2, out):
+        g = _relu_gradient(g, out)
+        gradients = (lambda: g, lambda: mm_nt(g, mat2, is_turned(mat1)), lambda: mm_tn(mat1, g, is_turned(mat2)))
+        return tuple(gradient() if rule_wants(i) else None for i, gradient in enumerate(gradients[first:]))
+
+    return rule
+
+
+# What a GPU may compute in one launch.
+op("_addmm_relu(input, mat1, mat2)", loop="addmm_impl_cpu_", native="addmm_relu", autocast="lower", public=False,
+   shown="_addmm_activation", node="AddmmActivationBackward0",
+   input=_addmm_relu_gradients(0),
+   mat1=_addmm_relu_gradients(1),
+   mat2=_addmm_relu_gradients(2),
+   batch=_addmm_relu_batch)  # fmt: skip
 op("addmv(input, mat, vec, *, beta=1, alpha=1)", loop="addmv_impl_cpu", native="addmv", inplace=True, out="exact",
    autocast="none, lower",
    whole=("input",), linear="input + mat * vec",

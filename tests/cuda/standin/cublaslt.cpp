@@ -14,7 +14,7 @@ namespace {
 using namespace standin;
 
 constexpr int kSuccess = 0, kNotInitialized = 1, kInvalidValue = 7, kNotSupported = 15;
-constexpr uint32_t kPlain = 1, kBias = 4;  // epilogues
+constexpr uint32_t kPlain = 1, kBias = 4, kReluBias = 6;  // epilogues
 
 struct Handle {};
 struct Operation {
@@ -22,6 +22,8 @@ struct Operation {
   int32_t a_op = 0, b_op = 0;
   uint32_t epilogue = kPlain;
   const void* bias = nullptr;
+
+  bool biased() const { return epilogue != kPlain; }
 };
 struct Layout {
   int type;
@@ -76,7 +78,8 @@ int take(T& place, const void* value, size_t size) {
   return kSuccess;
 }
 
-/// Whether matrices fit each other, and are of types that have such a product, plain or with a bias.
+/// Whether matrices fit each other, and are of types that have such a product, plain, with a bias, or with a bias and
+/// relu.
 int check(const Operation& op, const Layout& a, const Layout& b, const Layout& c, const Layout& d) {
   const uint64_t m = op.a_op ? a.cols : a.rows, k = op.a_op ? a.rows : a.cols;
   if (!a.valid() || !b.valid() || !d.valid() || c != d || d.rows != m || (op.b_op ? b.cols : b.rows) != k ||
@@ -84,7 +87,7 @@ int check(const Operation& op, const Layout& a, const Layout& b, const Layout& c
     return kInvalidValue;
   const bool known = d.type == 0 || d.type == 2 || d.type == 14;
   if (!known || a.type != d.type || b.type != d.type || op.scale != 0) return kNotSupported;
-  if (op.epilogue != kPlain && op.epilogue != kBias) return kNotSupported;
+  if (op.epilogue != kPlain && op.epilogue != kBias && op.epilogue != kReluBias) return kNotSupported;
   return op.compute == 68 || (op.compute == 77 && d.type == 0) ? kSuccess : kNotSupported;
 }
 
@@ -183,10 +186,11 @@ int cublasLtMatmul(Handle* handle, const Operation* op, const void* alpha, const
                    void* d, const Layout* d_layout, const Algorithm* algorithm, void* workspace, size_t memory, void*) {
   if (const int code = standin::begin_call("cublasLtMatmul")) return code;
   if (op->epilogue == kBias) standin::begin_call("cublasLtMatmul with a bias");
+  if (op->epilogue == kReluBias) standin::begin_call("cublasLtMatmul with a bias and relu");
   if (!handle) return kNotInitialized;
   if (const int code = check(*op, *a_layout, *b_layout, *c_layout, *d_layout)) return code;
   const void* places[4] = {a, b, d, op->bias};
-  for (int i = 0; i < (op->epilogue == kBias ? 4 : 3); ++i)
+  for (int i = 0; i < (op->biased() ? 4 : 3); ++i)
     if (!places[i] || alignment_of(places[i]) < algorithm->alignments[i]) return kInvalidValue;
   if (c != d || algorithm->problem != number_of(*op, *a_layout, *b_layout, *d_layout)) return kInvalidValue;
   if (memory < algorithm->workspace || (memory && (!workspace || alignment_of(workspace) < 256))) return kInvalidValue;
@@ -199,9 +203,9 @@ int cublasLtMatmul(Handle* handle, const Operation* op, const void* alpha, const
   const auto m = static_cast<int64_t>(d_layout->rows), n = static_cast<int64_t>(d_layout->cols);
   const auto k = static_cast<int64_t>(op->a_op ? a_layout->rows : a_layout->cols);
   auto run = [&]<class S>(S) {
-    standin::enqueue([=, bias = op->epilogue == kBias ? op->bias : nullptr, fewer = op->compute == 77,
-                      split = algorithm->parts > 1] {
-      multiply<S, float>(left, right, result, 1, m, n, k, first, second, fewer, bias, split);
+    standin::enqueue([=, bias = op->biased() ? op->bias : nullptr, fewer = op->compute == 77,
+                      split = algorithm->parts > 1, relu = op->epilogue == kReluBias] {
+      multiply<S, float>(left, right, result, 1, m, n, k, first, second, fewer, bias, split, relu);
     });
     return kSuccess;
   };

@@ -43,10 +43,10 @@ std::vector<T> read_lines(const Side& side, int64_t number, int64_t lines, int64
 }
 
 /// Elements stored as S, sums and numbers in T. A bias has an element for each row of c, or is null; it is added to
-/// sums that are rounded to S where these are `split`, as NVIDIA's library does.
+/// sums that are rounded to S where these are `split`, as NVIDIA's library does. `relu` is of what has its bias.
 template <class S, class T>
 void multiply(Side a, Side b, Side c, int64_t batch, int64_t m, int64_t n, int64_t k, T alpha, T beta, bool fewer,
-              const void* bias = nullptr, bool split = false) {
+              const void* bias = nullptr, bool split = false, bool relu = false) {
   for (int64_t number = 0; number < batch; ++number) {
     const std::vector<T> rows = read_lines<S, T>(a, number, m, k, false, fewer);
     const std::vector<T> columns = read_lines<S, T>(b, number, n, k, true, fewer);
@@ -60,7 +60,10 @@ void multiply(Side a, Side b, Side c, int64_t batch, int64_t m, int64_t n, int64
         store(place, result);
         if (!bias) continue;
         if (split) result = T(load(place));
-        store(place, result + T(load(static_cast<const S*>(bias)[i])));
+        result = result + T(load(static_cast<const S*>(bias)[i]));
+        if constexpr (std::is_same_v<T, float>)
+          if (relu && result < 0) result = 0;
+        store(place, result);
       }
     }
   }
