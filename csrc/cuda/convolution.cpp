@@ -152,7 +152,13 @@ void convolution(const ConvShape& shape, bool transposed, const View& in, const 
   args.out = out.data;
   const std::string types = std::string(transposed ? "<Conv::Transposed, " : "<Conv::Forward, ") + type_of(out.dtype);
   if (few) {
-    const std::string call = "convolve_directly" + types + ", " + place_type(shape, {in, weight, out}) + ">";
+    constexpr int64_t kMostKnown = 49;  // taps, which are written out one by one
+    const bool known = volume(shape.kernel) <= kMostKnown;
+    const int64_t channels = transposed ? shape.narrow_channels : shape.wide_channels;
+    std::string call = "convolve_directly" + types + ", " + place_type(shape, {in, weight, out});
+    call += channels == 1 ? ", true" : ", false";
+    for (int64_t size : shape.kernel) call += ", " + std::to_string(known ? size : 0);
+    call += ">";
     return launch(out.device, source_of("ConvArgs", call), args, blocks_for(out.numel()));
   }
   args.columns = args.batch;

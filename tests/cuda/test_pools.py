@@ -114,6 +114,28 @@ def test_captures_of_several_threads_have_pools_of_their_own():
     assert any(y.data_ptr() in place for place in places)
 
 
+def test_two_threads_capture_at_once():
+    both, found = threading.Barrier(2, timeout=60), {}
+
+    def captures(number):
+        x, g = torch.full((1000,), number, device="cuda", requires_grad=True), torch.cuda.CUDAGraph()
+        both.wait()
+        with torch.cuda.graph(g, stream=torch.cuda.Stream(), capture_error_mode="thread_local"):
+            both.wait()
+            y = torch.autograd.grad((x * x).sum(), x)[0] + 1
+            both.wait()
+        g.replay()
+        both.wait()  # the other one does not begin to wait for the GPU while this one captures
+        found[number] = y[0].item()
+
+    threads = [threading.Thread(target=captures, args=(number,)) for number in (2.0, 3.0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {2.0: 5.0, 3.0: 7.0}
+
+
 def test_a_graph_that_dies_while_another_one_is_captured():
     x = torch.ones(1000, device="cuda")
     dead, g, side = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()

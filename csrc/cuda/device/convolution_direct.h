@@ -42,14 +42,17 @@ struct DirectSizes {
   }
 };
 
-/// Each thread has one element of the result.
-template <Conv kind, class T, class W>
+/// Each thread has one element of the result. The sizes of the kernel are known (or 0), and whether a group has one
+/// channel.
+template <Conv kind, class T, class W, bool one_channel, int depth, int height, int width>
 inline void convolve_directly(const ConvArgs& args) {
   using S = DirectSum<T>;
   constexpr bool transposed = kind == Conv::Transposed;
   const DirectSizes<W> sizes(args);
-  const W rows = transposed ? sizes.wide_channels : sizes.narrow_channels;
-  const W channels = transposed ? sizes.narrow_channels : sizes.wide_channels, taps = volume(sizes.kernel);
+  const W kernel[3] = {depth ? depth : sizes.kernel[0], height ? height : sizes.kernel[1],
+                       width ? width : sizes.kernel[2]};
+  const W rows = transposed ? sizes.wide_channels : sizes.narrow_channels, taps = volume(kernel);
+  const W channels = one_channel ? 1 : transposed ? sizes.narrow_channels : sizes.wide_channels;
   const W(&from)[3] = transposed ? sizes.narrow : sizes.wide;
   const W(&to)[3] = transposed ? sizes.wide : sizes.narrow;
   const int64_t all = args.batch * args.groups * rows * volume(to);
@@ -63,14 +66,17 @@ inline void convolve_directly(const ConvArgs& args) {
                     row * (transposed ? taps : channels * taps);
   const W weight_step = transposed ? rows * taps : taps;
   S sum = S(0);
-  for (W a = 0; a < sizes.kernel[0]; ++a) {
+#pragma unroll
+  for (W a = 0; a < kernel[0]; ++a) {
     const W z = sizes.template met<kind>(0, at[0], a);
-    for (W b = 0; z >= 0 && b < sizes.kernel[1]; ++b) {
+#pragma unroll
+    for (W b = 0; b < kernel[1]; ++b) {
       const W y = sizes.template met<kind>(1, at[1], b);
-      for (W c = 0; y >= 0 && c < sizes.kernel[2]; ++c) {
+#pragma unroll
+      for (W c = 0; c < kernel[2]; ++c) {
         const W x = sizes.template met<kind>(2, at[2], c);
-        if (x < 0) continue;
-        const W place = (z * from[1] + y) * from[2] + x, tap = (a * sizes.kernel[1] + b) * sizes.kernel[2] + c;
+        if (z < 0 || y < 0 || x < 0) continue;
+        const W place = (z * from[1] + y) * from[2] + x, tap = (a * kernel[1] + b) * kernel[2] + c;
         for (W channel = 0; channel < channels; ++channel)
           sum += convert<S>(image[channel * step + place]) * convert<S>(weight[channel * weight_step + tap]);
       }

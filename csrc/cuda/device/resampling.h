@@ -10,12 +10,25 @@ namespace adjoint::cuda {
 
 enum class Resample { Nearest, NearestExact, Linear, Cubic, Replicate, Reflect, Circular };
 
-/// The elements of the input that make an output along one axis, and their weights.
-template <class R, class W>
+/// How many elements of the input make an output along one axis, at most.
+template <Resample mode>
+inline constexpr int kMostTaps = mode == Resample::Linear  ? 2
+                                 : mode == Resample::Cubic ? 4
+                                                           : 1;
+
+/// These elements, and their weights; `visit` calls f(index, weight) for each.
+template <Resample mode, class R, class W>
 struct Taps {
   int count;
-  W index[4];
-  R weight[4];
+  W index[kMostTaps<mode>];
+  R weight[kMostTaps<mode>];
+
+  template <class F>
+  void visit(F f) const {
+#pragma unroll
+    for (int t = 0; t < kMostTaps<mode>; ++t)
+      if (t < count) f(index[t], weight[t]);
+  }
 };
 
 template <class W>
@@ -47,8 +60,8 @@ inline W padded_index(const ResampleAxis<W>& axis, W i) {
 }
 
 template <Resample mode, bool align, class R, class W>
-inline Taps<R, W> taps_of(const ResampleAxis<W>& axis, W i) {
-  Taps<R, W> taps;
+inline Taps<mode, R, W> taps_of(const ResampleAxis<W>& axis, W i) {
+  Taps<mode, R, W> taps;
   taps.count = 1;
   taps.weight[0] = R(1);
   if (axis.kept) {
@@ -116,17 +129,17 @@ inline void resample_interpolate(const ResampleArgs<W>& args) {
   if (number >= args.numel) return;
   const ResampleAxis<W>&za = args.axes[0], &ya = args.axes[1], &xa = args.axes[2];
   const PlanePlace<W> at(number, za.out, ya.out, xa.out);
-  const Taps<T, W> zs = taps_of<mode, align, T>(za, at.z), ys = taps_of<mode, align, T>(ya, at.y),
-                   xs = taps_of<mode, align, T>(xa, at.x);
+  const auto zs = taps_of<mode, align, T>(za, at.z), ys = taps_of<mode, align, T>(ya, at.y),
+             xs = taps_of<mode, align, T>(xa, at.x);
   const T* plane = static_cast<const T*>(args.in) + at.plane * za.in * ya.in * xa.in;
   T sum = 0;
-  for (int c = 0; c < xs.count; ++c) {
+  xs.visit([&](W x, T along_x) {
     T blend = 0;
-    for (int a = 0; a < zs.count; ++a)
-      for (int b = 0; b < ys.count; ++b)
-        blend += zs.weight[a] * ys.weight[b] * plane[(zs.index[a] * ya.in + ys.index[b]) * xa.in + xs.index[c]];
-    sum += xs.weight[c] * blend;
-  }
+    zs.visit([&](W z, T along_z) {
+      ys.visit([&](W y, T along_y) { blend += along_z * along_y * plane[(z * ya.in + y) * xa.in + x]; });
+    });
+    sum += along_x * blend;
+  });
   static_cast<T*>(args.out)[number] = sum;
 }
 
@@ -183,14 +196,13 @@ inline W candidate(const ResampleAxis<W>& axis, const Candidates<W>& from, W at,
 template <Resample mode, bool align, class R, class W>
 inline bool weight_on(const ResampleAxis<W>& axis, W i, W at, R& weight) {
   if (i < 0) return false;
-  const Taps<R, W> taps = taps_of<mode, align, R>(axis, i);
   bool part = false;
   weight = R(0);
-  for (int t = 0; t < taps.count; ++t)
-    if (taps.index[t] == at) {
-      weight += taps.weight[t];
-      part = true;
-    }
+  taps_of<mode, align, R>(axis, i).visit([&](W index, R its) {
+    if (index != at) return;
+    weight += its;
+    part = true;
+  });
   return part;
 }
 

@@ -1,6 +1,7 @@
 """Graphs: work of a GPU that is recorded once, and then queued as a whole, without the time that each call takes."""
 
 import gc
+import threading
 
 from .. import _C
 from ._current import StreamContext
@@ -108,6 +109,7 @@ class graph:
 
     __module__ = "adjoint.cuda"
     default_capture_stream = None
+    _beginning = threading.RLock()
 
     def __init__(
         self,
@@ -126,16 +128,17 @@ class graph:
         self.stream_ctx = StreamContext(self.capture_stream)
 
     def __enter__(self):
-        if not _C._cuda_running_captures():  # to wait for the GPU would end another thread's capture
-            synchronize()
-            gc.collect()
-            empty_cache()
-        self.stream_ctx.__enter__()
-        try:
-            self.cuda_graph.capture_begin(self.pool, self.capture_error_mode)
-        except BaseException:
-            self.stream_ctx.__exit__(None, None, None)
-            raise
+        with graph._beginning:  # to wait for the GPU would end another thread's capture
+            if not _C._cuda_running_captures():
+                synchronize()
+                gc.collect()
+                empty_cache()
+            self.stream_ctx.__enter__()
+            try:
+                self.cuda_graph.capture_begin(self.pool, self.capture_error_mode)
+            except BaseException:
+                self.stream_ctx.__exit__(None, None, None)
+                raise
 
     def __exit__(self, *error):
         try:

@@ -551,6 +551,7 @@ int cuStreamIsCapturing(void* stream, int* status) {
 }
 int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
   CALL(cuGraphInstantiateWithFlags);
+  NOT_IN_STRICT_CAPTURE();
   *exec = new Work(*static_cast<Work*>(graph));
   return kSuccess;
 }
@@ -566,6 +567,7 @@ int cuGraphDestroy(void* graph) {
 }
 int cuGraphExecDestroy(void* exec) {
   CALL(cuGraphExecDestroy);
+  NOT_IN_STRICT_CAPTURE();
   delete static_cast<Work*>(exec);
   return kSuccess;
 }
