@@ -1,6 +1,5 @@
 #include "ops/fill.h"
 
-
 #include "core/mode.h"
 #include "core/warning.h"
 #include "ops/elementwise.h"
