@@ -129,7 +129,7 @@ void CapturedGraph::end() {
   const Result result = driver().end_capture(stream_, &graph_);
   end_capture_pool(device_, capturer_, pool_);
   if (now != stream_) fail("Capture must end on the same stream it began on.");
-  const RelaxedCapture relaxed;  // of other threads: graphs take memory, and give it back
+  const RelaxedCapture relaxed;  // to make a graph takes memory, which ends captures of other threads
   check(result, "ending the capture of a graph");
   if (!graph_) fail("CUDAGraph: the capture was not valid; something in it needed the device to be waited for");
   check(driver().instantiate_graph(&exec_, graph_, 0), "making a graph ready");
@@ -162,7 +162,7 @@ void CapturedGraph::reset() {
     driver().end_capture(stream_, &graph_);
     end_capture_pool(device_, capturer_, pool_);
   }
-  const RelaxedCapture relaxed;
+  const RelaxedCapture relaxed;  // to give one up gives it back
   if (graph_) driver().destroy_graph(std::exchange(graph_, nullptr));
   if (exec_) {
     use(device_);
